@@ -1,149 +1,106 @@
-// Package breaker stops calls to what keeps failing, and lets single probes find out when it is well again.
-//
-// A Breaker is usable alone, without the engine. Its methods take the time as an argument and are safe for concurrent use.
 package breaker
 
 import (
-	"errors"
 	"time"
 
 	"github.com/cordon-go/cordon/rule"
-	"github.com/cordon-go/cordon/stat"
 )
 
-// ErrOpen is the error of a call that an open (or probing) breaker refused.
-var ErrOpen = errors.New("circuit breaker is open")
-
-// Trip says what opens a breaker.
-type Trip uint8
-
-const (
-	// ErrorRatio opens at a share of failed calls of at least Threshold.
-	ErrorRatio Trip = iota
-	// SlowRatio opens at a share of calls slower than SlowerThan of at least Threshold.
-	SlowRatio
-	// ErrorCount opens at Threshold failed calls in the window.
-	ErrorCount
-	// Consecutive opens at Threshold failed calls in a row.
-	Consecutive
-)
-
-// Rule breaks the circuit of the resources it matches.
+// Rule breaks the circuit of the resources it matches. A zero field means its default. Rules are plain comparable
+// values.
 type Rule struct {
 	// ID identifies the rule; its state is kept across edits by it. Default: derived from the resource.
 	ID string `rule:"id"`
-	// Resource says which resources are guarded. Required.
+	// Resource says which resources are guarded. Required in a set of rules; a Breaker used alone needs none.
 	Resource rule.Match `rule:"resource"`
-	// Trip is what opens the breaker; default errorRatio.
+	// Trip is what opens the breaker: errorRatio, slowRatio, errorCount or consecutive. Default errorRatio.
 	Trip Trip `rule:"trip"`
-	// Threshold: a ratio above 0 up to 1 (errorRatio, slowRatio), or a count of at least 1 (errorCount, consecutive). Required.
+	// Threshold is the share of bad calls (errorRatio, slowRatio), above 0 up to 1, or their number (errorCount,
+	// consecutive), a whole number from 1 to 1,000,000,000, at which the breaker opens. Required. Shares are
+	// compared with a tolerance of 1e-9, so that no rounding decides: 3 of 10 are 0.3. With Above it may be 0.
 	Threshold float64 `rule:"threshold"`
-	// Above makes the breaker open only strictly above Threshold (Sentinel Java's comparison), not at it.
+	// Above makes the breaker open only strictly above Threshold (Sentinel Java's comparison), not at it. A slowRatio
+	// of 1 opens at equality all the same (so does Sentinel Java), while an errorRatio of 1 then never opens.
 	Above bool `rule:"above"`
-	// SlowerThan is the latency above which a call is slow, for slowRatio; required there.
+	// SlowerThan is the latency above which a call is slow, more than 0 up to 24h. Required for slowRatio, and only
+	// for it.
 	SlowerThan time.Duration `rule:"slowerThan"`
-	// Window is the length of the rolling window, 100ms... to 1h; default 10s. Buckets is into how many parts it rolls, 1 to 100; default 10.
+	// Window is the length of the rolling window in which calls are counted, 100ms to 1h; default 10s. Buckets is
+	// into how many parts it is cut, 1 to 100; default 10: a call leaves the window after Window at most, and
+	// after Window less one part at least. Not for consecutive, which looks at no window.
 	Window  time.Duration `rule:"window"`
 	Buckets int           `rule:"buckets"`
-	// MinCalls is how many calls the window must hold before a ratio decides, 1 to ...; default 10.
+	// MinCalls is how many calls the window must hold before they decide, 1 to 1,000,000,000; default 10 for ratios,
+	// 1 for errorCount. Not for consecutive.
 	MinCalls int `rule:"minCalls"`
 	// Open is how long the breaker stays open before it probes, 1ms to 24h; default 5s.
 	Open time.Duration `rule:"open"`
-	// MaxOpen, when above Open, lets the open time double with every failed recovery in a row up to this.
+	// MaxOpen, Open to 24h, lets the open time double with every failed recovery in a row up to this. Default: it
+	// does not grow.
 	MaxOpen time.Duration `rule:"maxOpen"`
-	// Jitter varies every open time by up to this share up and down, 0 to 0.5; default 0.
+	// Jitter varies every open time (the longest too) by up to this share up and down, 0 to 0.5; default 0.
 	Jitter float64 `rule:"jitter"`
-	// Probes is how many calls may be in flight while half-open, 1 to 1000; default 1. Successes is how many must succeed to close, 1 to 1000; default Probes.
+	// Probes is how many calls may be in flight while half-open, 1 to 1000; default 1. Successes is how many of them
+	// must be good to close, 1 to 1000; default Probes.
 	Probes    int `rule:"probes"`
 	Successes int `rule:"successes"`
-	// ProbeLease is after what time a probe that never reported is given up and replaced, 100ms to 24h; default 1m.
+	// ProbeLease is after what time a probe that never reported is given up and may be replaced, 100ms to 24h;
+	// default 1m.
 	ProbeLease time.Duration `rule:"probeLease"`
-	// Also, Shared and Shadow: see rule.Meta.
-	Also   bool `rule:"also"`
+	// Also makes the rule apply besides more specific ones, instead of being overridden by them. Default false.
+	Also bool `rule:"also"`
+	// Shared makes all resources that the rule matches share one breaker. Default false: each has its own.
 	Shared bool `rule:"shared"`
+	// Shadow makes the rule say when it would have opened, and refuse nothing. Default false.
 	Shadow bool `rule:"shadow"`
 }
 
-// State is a breaker's state.
-type State uint8
-
+// The defaults of a Rule's fields.
 const (
-	// Closed lets all calls pass and watches them.
-	Closed State = iota
-	// Open refuses all calls until its time is over.
-	Open
-	// HalfOpen lets single probes pass.
-	HalfOpen
-	// ForcedOpen refuses all calls until it is released by hand.
-	ForcedOpen
-	// ForcedClosed lets all calls pass and never opens, still counting, until it is released by hand.
-	ForcedClosed
-	// Disabled lets all calls pass and counts nothing.
-	Disabled
+	defaultWindow     = 10 * time.Second
+	defaultBuckets    = 10
+	defaultMinCalls   = 10
+	defaultOpen       = 5 * time.Second
+	defaultProbes     = 1
+	defaultProbeLease = time.Minute
 )
 
-// A Transition is one change of state with the numbers that decided.
-type Transition struct {
-	From, To State
-	// At is the reading of the clock.
-	At time.Duration
-	// Reason says in words why ("12 of 20 calls failed (60%), threshold 50%").
-	Reason string
-	// Calls, Failures and Slow are the window's counts that decided (the half-open probes' when leaving half-open).
-	Calls, Failures, Slow int64
-	// OpenFor is how long the breaker now stays open; 0 unless To is Open.
-	OpenFor time.Duration
-	// Reopened counts failed recoveries in a row.
-	Reopened int
+// Meta returns what the rule has in common with rules of other kinds.
+func (r Rule) Meta() rule.Meta {
+	return rule.Meta{ID: r.ID, Resource: r.Resource, Also: r.Also, Shared: r.Shared, Shadow: r.Shadow}
 }
 
-// A Permit is what an admitted call holds of a Breaker; it belongs to the state it was given in. The zero Permit holds nothing.
-type Permit uint32
-
-// A Breaker is one circuit breaker. Its methods are safe for concurrent use.
-type Breaker struct{}
-
-// New returns a closed breaker for the rule, which must be valid. onChange, if not nil, is called for every transition in order, with no
-// lock held, by the goroutine that caused it; it may call any method of the breaker.
-func New(r Rule, now time.Duration, onChange func(Transition)) (*Breaker, error) { panic("stub") }
-
-// Update puts an edited rule in force: state, timer and, unless Window or Buckets changed, counts stay.
-func (b *Breaker) Update(r Rule, now time.Duration) (kept bool, err error) { panic("stub") }
-
-// Acquire admits a call at time now, or refuses it: then retryAfter is how long to wait before it is worth trying again.
-func (b *Breaker) Acquire(now time.Duration) (p Permit, retryAfter time.Duration, ok bool) {
-	panic("stub")
+// WithID returns a copy with another id.
+func (r Rule) WithID(id string) Rule {
+	r.ID = id
+	return r
 }
 
-// Done reports how an admitted call ended, once. A result of an older state is ignored; an Ignored outcome gives a probe's permit back.
-func (b *Breaker) Done(now time.Duration, p Permit, outcome stat.Outcome, latency time.Duration) {
-	panic("stub")
+// Equal reports whether both are the same in every field, as written: a default left out differs from one spelled out.
+func (r Rule) Equal(o Rule) bool { return r == o }
+
+// withDefaults returns the rule with every zero field that has a default set to it.
+func (r Rule) withDefaults() Rule {
+	setDefault(&r.Open, defaultOpen)
+	setDefault(&r.MaxOpen, r.Open)
+	setDefault(&r.Probes, defaultProbes)
+	setDefault(&r.Successes, r.Probes)
+	setDefault(&r.ProbeLease, defaultProbeLease)
+	if r.Trip == Consecutive {
+		return r
+	}
+	setDefault(&r.Window, defaultWindow)
+	setDefault(&r.Buckets, defaultBuckets)
+	if r.Trip == ErrorCount {
+		setDefault(&r.MinCalls, 1)
+	} else {
+		setDefault(&r.MinCalls, defaultMinCalls)
+	}
+	return r
 }
 
-// Cancel gives back the permit of a call that was not made.
-func (b *Breaker) Cancel(now time.Duration, p Permit) { panic("stub") }
-
-// State returns the state at now. An open breaker whose time is over is still Open until a call probes it.
-func (b *Breaker) State() State { panic("stub") }
-
-// Force sets ForcedOpen, ForcedClosed or Disabled by hand, or releases the breaker with Closed (fresh). Open and HalfOpen are refused.
-func (b *Breaker) Force(s State, now time.Duration) error { panic("stub") }
-
-// Status is a breaker at one moment.
-type Status struct {
-	State State
-	// Calls, Failures and Slow are the window's counts.
-	Calls, Failures, Slow int64
-	// RetryIn is how long until an open breaker probes; 0 otherwise.
-	RetryIn time.Duration
-	// Reopened counts failed recoveries in a row. ProbesInFlight is for half-open.
-	Reopened, ProbesInFlight int
-	// Last is the last transition; At 0 with From == To if there was none.
-	Last Transition
+func setDefault[T int | time.Duration](field *T, def T) {
+	if *field == 0 {
+		*field = def
+	}
 }
-
-// Status returns the breaker's state and counts at now.
-func (b *Breaker) Status(now time.Duration) Status { panic("stub") }
-
-// Idle reports whether dropping the breaker and making it anew would lose nothing.
-func (b *Breaker) Idle(now time.Duration) bool { panic("stub") }
