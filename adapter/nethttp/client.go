@@ -1,0 +1,148 @@
+package nethttp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/cordon-go/cordon"
+)
+
+// Transport returns a round tripper that makes every exchange over base a call of the engine; a nil base is
+// http.DefaultTransport. A refused request is not sent: its error is a *cordon.BlockedError (http.Client wraps it; errors.As finds it).
+//
+// The resource is named by WithName, else by the request's host.
+//
+// The call lasts until the response's body was read to its end, failed, or was closed; for a response without a body, until it
+// came. If a body is abandoned, the call ends when the request's context does; without such a context (and for
+// an upgraded connection, which outlives it) when the garbage collector finds the body.
+//
+// By default a status of 500 and above is a failure, and so are a transport's error, a deadline that passed, and a body that broke
+// off, as the engine's classifier says; the caller's own cancellation, and 429 and 503 that a
+// peer's cordon refused with, are ignored. All else is success, a body closed early too. WithOutcome changes that.
+//
+// CloseIdleConnections is passed on to base. It panics if eng is nil.
+func Transport(eng *cordon.Engine, base http.RoundTripper, opts ...Option) http.RoundTripper {
+	if eng == nil {
+		panic("nethttp: Transport needs an engine; got nil")
+	}
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	return &transport{eng: eng, base: base, cfg: newConfig(opts)}
+}
+
+type transport struct {
+	eng  *cordon.Engine
+	base http.RoundTripper
+	cfg  *config
+}
+
+// CloseIdleConnections is what http.Client.CloseIdleConnections looks for.
+func (t *transport) CloseIdleConnections() {
+	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if t.cfg.skip != nil && t.cfg.skip(req) {
+		return t.base.RoundTrip(req)
+	}
+	c, err := t.enter(req)
+	if err != nil {
+		return nil, err
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			c.ent.End(cordon.Failure) // a panic of base, which goes on
+		}
+	}()
+	res, err := t.base.RoundTrip(req)
+	returned = true
+	switch {
+	case err != nil:
+		c.finish(err)
+	case res == nil:
+		c.finish(errNoResponse)
+	default:
+		c.status, c.header = res.StatusCode, res.Header
+		c.follow(res)
+	}
+	return res, err
+}
+
+// enter asks the engine, and closes the body of a request that is not sent, as a RoundTripper must.
+func (t *transport) enter(req *http.Request) (*call, error) {
+	entered := false
+	defer func() {
+		if !entered && req.Body != nil {
+			_ = req.Body.Close() // nothing was sent: there is no one to tell
+		}
+	}()
+	ent, err := t.eng.Enter(req.Context(), t.cfg.request(req, t.cfg.clientName(req), false))
+	if err != nil {
+		return nil, err
+	}
+	entered = true
+	return &call{ent: ent, cfg: t.cfg, req: req}, nil
+}
+
+// errNoResponse judges a base that broke the RoundTripper's contract; http.Client has an error of its own for it.
+var errNoResponse = errors.New("nethttp: the round tripper returned neither a response nor an error")
+
+// A call is an admitted exchange. It must not lead to the response or its body: a body that is watched could then never be
+// found abandoned.
+type call struct {
+	ent    cordon.Entry
+	cfg    *config
+	req    *http.Request
+	status int
+	header http.Header
+	ended  atomic.Bool // whoever reads, whoever closes, and the context may all end the call
+	stop   func() bool // ends the wait for the context; nil if there is none
+}
+
+// follow ends the call now if nothing is to come after the response's header, else when its body ends.
+func (c *call) follow(res *http.Response) {
+	upgraded := res.StatusCode == http.StatusSwitchingProtocols
+	if res.Body == nil || res.Body == http.NoBody || res.ContentLength == 0 && !upgraded {
+		c.finish(nil)
+		return
+	}
+	b := &body{rc: res.Body, c: c}
+	if ctx := c.req.Context(); ctx.Done() != nil && !upgraded {
+		c.stop = context.AfterFunc(ctx, func() { c.finish(ctx.Err()) })
+	} else {
+		runtime.AddCleanup(b, func(c *call) { c.finish(nil) }, c)
+	}
+	res.Body = b
+	if w, ok := b.rc.(io.Writer); ok {
+		res.Body = struct {
+			*body
+			io.Writer
+		}{b, w}
+	}
+}
+
+// end is finish for those who run after follow: it ends the wait for the context too.
+func (c *call) end(err error) {
+	if c.finish(err) && c.stop != nil {
+		c.stop()
+	}
+}
+
+// finish ends the call, with the error that the exchange ended with, unless it has ended. It reports whether it did.
+func (c *call) finish(err error) bool {
+	if !c.ended.CompareAndSwap(false, true) {
+		return false
+	}
+	e := Ending{Request: c.req, Status: c.status, Header: c.header, Err: err}
+	e.Default = clientOutcome(e, c.ent.Classify)
+	c.ent.End(c.cfg.judge(e))
+	return true
+}
