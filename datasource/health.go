@@ -1,0 +1,88 @@
+package datasource
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Health tells how a source is doing.
+type Health struct {
+	// Source is the source's name.
+	Source string
+	// Version is that of the document in force, "" before the first.
+	Version string
+	// Applied is when the document in force was applied; zero before the first.
+	Applied time.Time
+	// LastSuccess is when the source last delivered a readable, accepted (or identical) document.
+	LastSuccess time.Time
+	// LastFailure is when the source or its document last failed; zero if never.
+	LastFailure time.Time
+	// LastError is the failure that came after the last success; nil while all is well. What came after what is
+	// decided by the order in which the source spoke, not by how long applying took.
+	LastError error
+	// Updates and Failures count applied documents and failures of any kind.
+	Updates, Failures int64
+	// Running is false once the pump has ended.
+	Running bool
+}
+
+// Health returns how the source is doing now.
+func (p *Pump) Health() Health {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.health
+}
+
+// nextSeq gives every delivery and failure its place in the order of events. The caller holds p.mu.
+func (p *Pump) nextSeq() uint64 {
+	p.seq++
+	return p.seq
+}
+
+// sourceFailed records that the source could not say what it holds.
+func (p *Pump) sourceFailed(err error) {
+	err = fmt.Errorf("%s: %w", p.health.Source, err)
+	absent := errors.Is(err, ErrAbsent)
+	p.mu.Lock()
+	p.failed(p.nextSeq(), err)
+	// A document on its way decides what First says, not the failure that came after it.
+	if absent && p.pending == nil && !p.offering {
+		p.settle(err)
+	}
+	p.mu.Unlock()
+	p.log.failure(err)
+}
+
+// failed counts a failure, and shows it unless a newer event is known. The caller holds p.mu.
+func (p *Pump) failed(seq uint64, err error) {
+	p.health.Failures++
+	p.health.LastFailure = p.wall(p.clock.Now())
+	if seq >= p.failSeq {
+		p.failSeq = seq
+		p.health.LastError = err
+	}
+}
+
+// succeeded records that the delivered document is good. It reports whether that ends a failure. The caller holds p.mu.
+func (p *Pump) succeeded(d delivery) (recovered bool) {
+	p.health.LastSuccess = p.wall(d.at)
+	if p.health.LastError == nil || p.failSeq > d.seq {
+		return false
+	}
+	p.health.LastError = nil
+	return true
+}
+
+// settle tells First how the first document fared, or the newest one as long as none was applied. The caller holds p.mu.
+func (p *Pump) settle(err error) {
+	p.outcome = err
+	select {
+	case <-p.settled:
+	default:
+		close(p.settled)
+	}
+}
+
+// wall converts a reading of the pump's clock for people.
+func (p *Pump) wall(reading time.Duration) time.Time { return p.clock.Wall(reading) }

@@ -1,0 +1,54 @@
+package datasource
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/cordon-go/cordon/clock"
+)
+
+// PumpOptions adjusts a Pump. The zero value holds the defaults.
+type PumpOptions struct {
+	// Clock is the clock used for pauses and for the times in Health; default clock.System().
+	Clock clock.Clock
+	// Logger receives failures (as warnings) and recoveries (as infos): six lines at once, then one every 10s; each
+	// line says how many were left out before it. Default: none. It is called with no lock held.
+	Logger *slog.Logger
+	// Debounce is how long a source must be quiet before its newest document is applied, so
+	// that a burst of writes is one update; default 50ms, at most 1h, negative for none. Until a document has been applied
+	// none waits, and a stream of changes cannot delay an update by more than ten times this.
+	Debounce time.Duration
+	// MinBackoff and MaxBackoff bound the pause before a failed source is watched again
+	// (doubling, jittered by ±20% within the bounds); defaults 200ms and 30s. A MaxBackoff below MinBackoff counts as
+	// MinBackoff. The pause begins anew at MinBackoff once a Watch has delivered a document and gone on for MaxBackoff.
+	MinBackoff, MaxBackoff time.Duration
+}
+
+const (
+	defaultDebounce   = 50 * time.Millisecond
+	maxDebounce       = time.Hour
+	defaultMinBackoff = 200 * time.Millisecond
+	defaultMaxBackoff = 30 * time.Second
+
+	// maxDelay is how many times the debounce a stream of changes can delay an update.
+	maxDelay = 10
+)
+
+// withDefaults returns the options with every default filled in.
+func (o PumpOptions) withDefaults() PumpOptions {
+	if o.Clock == nil {
+		o.Clock = clock.System()
+	}
+	if o.Debounce == 0 {
+		o.Debounce = defaultDebounce
+	}
+	o.Debounce = min(max(o.Debounce, 0), maxDebounce)
+	if o.MinBackoff <= 0 {
+		o.MinBackoff = defaultMinBackoff
+	}
+	if o.MaxBackoff <= 0 {
+		o.MaxBackoff = defaultMaxBackoff
+	}
+	o.MaxBackoff = max(o.MaxBackoff, o.MinBackoff)
+	return o
+}
