@@ -1,6 +1,8 @@
 package rule
 
-import "time"
+import (
+	"reflect"
+)
 
 // A Change is one rule that differs between two sets.
 type Change struct {
@@ -9,34 +11,57 @@ type Change struct {
 	Fields []string
 }
 
-// Diff compares two sets of rules of one kind by id.
+// Diff compares two sets of rules of one kind by id; within a set ids must be unique. Added and changed rules come in new's order,
+// removed ones in old's. Order alone is no change.
 func Diff[R Rule[R]](kind string, old, new []R) (added, changed, removed []Change, unchanged int) {
-	panic("stub")
+	// Mostly few rules of many are edited, so the sets run in step for a while and need no look-up that far.
+	same := 0
+	for same < len(old) && same < len(new) && old[same].Meta().ID == new[same].Meta().ID {
+		same++
+	}
+	byID := make(map[string]int, len(old)-same)
+	for i := same; i < len(old); i++ {
+		byID[old[i].Meta().ID] = i
+	}
+	seen := make([]bool, len(old))
+	for i, r := range new {
+		at, id, known := i, "", true
+		if i >= same {
+			id = r.Meta().ID
+			at, known = byID[id]
+		}
+		if !known {
+			added = append(added, Change{Kind: kind, ID: id})
+			continue
+		}
+		seen[at] = true
+		if old[at].Equal(r) {
+			unchanged++
+			continue
+		}
+		changed = append(changed, Change{Kind: kind, ID: r.Meta().ID, Fields: changedFields(old[at], r)})
+	}
+	for i, r := range old {
+		if !seen[i] {
+			removed = append(removed, Change{Kind: kind, ID: r.Meta().ID})
+		}
+	}
+	return added, changed, removed, unchanged
 }
 
-// A Report says what became of an offered set of rules.
-type Report struct {
-	// Source and Version name what was offered; "" for rules applied by code.
-	Source, Version string
-	// Time is the time of day at which it was decided.
-	Time time.Time
-	// Applied is false when nothing changed because the whole set was refused.
-	Applied bool
-	// Added, Changed and Removed are rules by identity.
-	Added, Changed, Removed []Change
-	// Unchanged counts the rest.
-	Unchanged int
-	// Kept are rules whose new version was refused and whose last good version stays in force.
-	Kept []Change
-	// Problems are the refused rules' faults, and warnings.
-	Problems Problems
+// changedFields names the tagged fields that differ between two structs of the same type.
+func changedFields(a, b any) []string {
+	va, vb := reflect.Indirect(reflect.ValueOf(a)), reflect.Indirect(reflect.ValueOf(b))
+	fields := []string{}
+	if va.Kind() != reflect.Struct || vb.Kind() != reflect.Struct {
+		return fields
+	}
+	t := va.Type()
+	for i := range t.NumField() {
+		name := t.Field(i).Tag.Get("rule")
+		if name != "" && !reflect.DeepEqual(va.Field(i).Interface(), vb.Field(i).Interface()) {
+			fields = append(fields, name)
+		}
+	}
+	return fields
 }
-
-// OK reports whether nothing was refused.
-func (r *Report) OK() bool { panic("stub") }
-
-// Rules returns how many of the offered rules are in force now (kept ones included).
-func (r *Report) Rules() int { panic("stub") }
-
-// String is the report in one line.
-func (r *Report) String() string { panic("stub") }
