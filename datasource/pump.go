@@ -44,8 +44,6 @@ type Pump struct {
 	failSeq uint64
 	// outcome is what First returns as long as no document has been applied.
 	outcome error
-	// endErr is what the source returned at the end, if that was not a clean end.
-	endErr error
 
 	// pending is the newest document not yet looked at. There has been one since pendingSince, with the content
 	// it has since pendingChanged.
@@ -176,17 +174,15 @@ func (p *Pump) First(ctx context.Context) error {
 }
 
 // Close ends the source and waits until it has, and until a running apply has returned. What has not been given to apply
-// by then never is. It is idempotent. Its error is what the source returned at its end, if that was neither nil nor a
-// context error. Called from within apply or the source it cannot wait and returns ErrClosing.
+// by then never is. It is idempotent. Called from within apply or the source it cannot wait and returns ErrClosing, otherwise nil:
+// a source that could not end cleanly shows in Health.
 func (p *Pump) Close() error {
 	p.cancel()
 	if p.inside() {
 		return ErrClosing
 	}
 	<-p.done
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.endErr
+	return nil
 }
 
 // sleep waits for d. It reports whether it could: false means that the pump is to end.

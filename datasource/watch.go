@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -98,9 +97,6 @@ func (p *Pump) sourceEnded(err error) {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return
 	}
-	p.mu.Lock()
-	p.endErr = fmt.Errorf("%s: %w", p.health.Source, err)
-	p.mu.Unlock()
 	p.sourceFailed(err)
 }
 
