@@ -9,7 +9,7 @@ import "time"
 //
 // An addition for a bucket up to now's that races with Reset counts as before it, as after it, or as late.
 func (w *Window) Reset(now time.Duration) {
-	bucket := w.Bucket(now)
+	bucket := w.bucketAt(now)
 	for i := range w.live() {
 		w.resetWord(i, bucket)
 	}

@@ -8,16 +8,17 @@ func (w *Window) Sum(now time.Duration, counter int) int64 {
 	if uint(counter) >= uint(w.counters) {
 		return 0
 	}
-	last := w.Bucket(now)
+	last := w.bucketAt(now)
+	words, step, buckets := w.words[:w.live()], int(w.counters), uint64(w.buckets)
 	for {
 		era := w.era.Load()
 		if !holds(era, last) {
 			return 0
 		}
 		var sum uint64
-		for i := counter; i < w.live(); i += int(w.counters) {
-			word := w.words[i].Load()
-			if age(word, last) < uint64(w.buckets) {
+		for i := counter; i < len(words); i += step {
+			word := words[i].Load()
+			if age(word, last) < buckets {
 				sum += countOf(word)
 			}
 		}
@@ -39,7 +40,7 @@ func (w *Window) Sums(now time.Duration, dst []int64) {
 // bucket's start and its counters. Buckets before the clock's origin are left out. counts
 // is reused between calls.
 func (w *Window) Each(now time.Duration, f func(start time.Duration, counts []int64)) {
-	last := w.Bucket(now)
+	last := w.bucketAt(now)
 	counts := make([]int64, w.counters)
 	for bucket := max(last-int64(w.buckets)+1, 0); bucket <= last && w.counters > 0; bucket++ {
 		w.read(bucket, counts)

@@ -82,12 +82,12 @@ func (w *Window) Length() time.Duration { return w.width * time.Duration(w.bucke
 // Bucket returns the number of the bucket that now falls into, for AddAt. Taking it once
 // serves several additions of one call.
 func (w *Window) Bucket(now time.Duration) int64 {
-	if now < 0 {
-		return 0
-	}
-	quotient, _ := bits.Mul64(uint64(now), w.perWidth) // now / width without the division
-	return min(int64(quotient>>(w.widthShift&63)), lastBucket)
+	quotient, _ := bits.Mul64(uint64(max(now, 0)), w.perWidth) // now / width without the division
+	return int64(quotient >> (w.widthShift & 63))
 }
+
+// bucketAt is Bucket for methods that do not check the bucket against the era first.
+func (w *Window) bucketAt(now time.Duration) int64 { return min(w.Bucket(now), lastBucket) }
 
 // place returns bucket mod buckets, the bucket's place in the ring, for a bucket up to
 // lastBucket: the product's low half is the fraction of bucket / buckets, exact enough
