@@ -117,16 +117,28 @@ func (b *Breaker) probe(now time.Duration) (Permit, time.Duration, bool) {
 // and gives a probe's permit back.
 func (b *Breaker) Done(now time.Duration, p Permit, outcome stat.Outcome, latency time.Duration) {
 	ph := b.phase.Load()
-	switch {
-	case p != ph.permit:
+	if p != ph.permit || outcome > stat.Failure {
 		if p&probeFlag != 0 {
 			b.endProbe(now, p, outcome, latency)
 		}
-	case outcome != stat.Success && outcome != stat.Failure:
-	case ph.settings.bad(outcome, latency):
+		return
+	}
+	if ph.settings.bad(outcome, latency) {
 		b.countBad(ph, now, outcome)
-	default:
-		b.countGood(ph, now, outcome)
+		return
+	}
+	t := ph.tally
+	if ph.settings.trip == Consecutive {
+		t.endRun()
+		return
+	}
+	bucket := t.window.Bucket(now)
+	t.window.AddAt(bucket, good, 1)
+	if outcome == stat.Failure { // a fast one, for slowRatio
+		t.window.AddAt(bucket, failed, 1)
+	}
+	if !t.watch.calm(bucket) {
+		b.judge(ph, now, bucket)
 	}
 }
 
@@ -137,29 +149,10 @@ func (b *Breaker) Cancel(now time.Duration, p Permit) {
 	}
 }
 
-// countGood counts a good call of the phase.
-func (b *Breaker) countGood(ph *phase, now time.Duration, outcome stat.Outcome) {
-	t := ph.tally
-	if t.window == nil {
-		if t.run.Load() != 0 {
-			t.run.Store(0)
-		}
-		return
-	}
-	bucket := t.window.Bucket(now)
-	t.window.AddAt(bucket, good, 1)
-	if outcome == stat.Failure {
-		t.window.AddAt(bucket, failed, 1)
-	}
-	if !t.watch.calm(bucket) {
-		b.judge(ph, now, bucket)
-	}
-}
-
 // countBad counts a bad call of the phase, which may open the breaker.
 func (b *Breaker) countBad(ph *phase, now time.Duration, outcome stat.Outcome) {
 	t := ph.tally
-	if t.window == nil {
+	if ph.settings.trip == Consecutive {
 		if run := t.run.Add(1); ph.state == Closed && ph.settings.trips(run, run) {
 			b.trip(ph, now, counts{calls: run, failures: run})
 		}

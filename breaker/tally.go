@@ -15,27 +15,39 @@ const (
 	failed
 )
 
+// counters returns how many of them a trip needs.
+func (t Trip) counters() int {
+	switch t {
+	case Consecutive:
+		return 0
+	case SlowRatio:
+		return failed + 1
+	}
+	return bad + 1
+}
+
 // A tally counts calls from when a breaker closed (or was forced closed) on. It takes no lock.
 type tally struct {
-	// window is nil for consecutive, which counts in run.
-	window *stat.Window
-	// run is how many calls failed since one was good.
-	run   atomic.Int64
-	watch watch
+	// window counts for all trips but consecutive, and watch belongs to it.
+	window stat.Window
+	watch  watch
+	// run is how many calls failed since one was good, for consecutive.
+	run atomic.Int64
 }
 
 func newTally(s *settings) *tally {
-	switch s.trip {
-	case Consecutive:
-		return &tally{}
-	case SlowRatio:
-		return &tally{window: s.newWindow(failed + 1)}
+	t := new(tally)
+	if n := s.trip.counters(); n > 0 {
+		t.window.Init(s.window/time.Duration(s.buckets), int(s.buckets), n)
 	}
-	return &tally{window: s.newWindow(bad + 1)}
+	return t
 }
 
-func (s *settings) newWindow(counters int) *stat.Window {
-	return stat.NewWindow(s.window/time.Duration(s.buckets), int(s.buckets), counters)
+// endRun notes a good call, for consecutive. It writes only if there is a run to end.
+func (t *tally) endRun() {
+	if t.run.Load() != 0 {
+		t.run.Store(0)
+	}
 }
 
 // judge tells how many calls are in the window and how many of them are bad.
@@ -53,7 +65,7 @@ func (t *tally) judge(now time.Duration) (badCalls, calls int64) {
 
 // counts returns the calls of the window that ends at now; for consecutive the failures since the last good call.
 func (t *tally) counts(now time.Duration, trip Trip) counts {
-	if t.window == nil {
+	if trip == Consecutive {
 		run := t.run.Load()
 		return counts{calls: run, failures: run}
 	}
@@ -68,15 +80,15 @@ func (t *tally) counts(now time.Duration, trip Trip) counts {
 // edited returns the tally for the new settings: the same one if they count in the same way, else a new one with all that can
 // be carried over. A call counted while it is made may be lost. kept is false if nothing could be carried.
 func (t *tally) edited(now time.Duration, old, new *settings) (_ *tally, kept bool) {
-	sameCounters := (old.trip == SlowRatio) == (new.trip == SlowRatio) && (old.trip == Consecutive) == (new.trip == Consecutive)
-	if sameCounters && old.window == new.window && old.buckets == new.buckets {
+	has, needs := old.trip.counters(), new.trip.counters()
+	if has == needs && old.window == new.window && old.buckets == new.buckets {
 		return t, true
 	}
 	edited := newTally(new)
-	if t.window == nil || edited.window == nil || new.trip == SlowRatio && !sameCounters {
+	if needs == 0 || needs > has {
 		return edited, false
 	}
-	edited.carry(now, t.window, old.trip, new.trip)
+	edited.carry(now, &t.window, old.trip, new.trip)
 	return edited, true
 }
 

@@ -19,9 +19,9 @@ func (r Rule) String() string {
 	if r.Shadow {
 		b.WriteString("(in shadow) ")
 	}
-	b.WriteString("opens ")
+	b.WriteString("refuses calls ")
 	if r.Resource != (rule.Match{}) {
-		b.WriteString(r.Resource.String() + " ")
+		b.WriteString("to " + r.Resource.String() + " ")
 	}
 	b.WriteString("for " + text(r.Open))
 	if r.MaxOpen > r.Open {
