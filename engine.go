@@ -2,235 +2,145 @@ package cordon
 
 import (
 	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/cordon-go/cordon/breaker"
-	"github.com/cordon-go/cordon/datasource"
-	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/clock"
 	"github.com/cordon-go/cordon/rule"
-	"github.com/cordon-go/cordon/stat"
 )
 
-// Outcome says how an admitted call ended.
-type Outcome = stat.Outcome
+// Engine holds rules, the state they need, and statistics. Engines know nothing of each other; all methods are safe for concurrent use.
+// An engine starts no goroutine but those of the sources it watches.
+type Engine struct {
+	cfg            config
+	clock          clock.Clock
+	log            *logger
+	blockObservers []func(BlockEvent)
 
-// The outcomes of a call.
-const (
-	Success = stat.Success
-	Failure = stat.Failure
-	Ignored = stat.Ignored
-)
+	// set is what is in force. Every resource's table was compiled for one ruleset and is compiled anew when it finds
+	// another one here: this store is the one atomic swap of a rule update.
+	set       atomic.Pointer[ruleset]
+	resources registry
 
-// Engine holds rules and statistics. Engines are independent of each other; all methods are safe for concurrent use.
-type Engine struct{}
+	faults     atomic.Int64
+	overflowed atomic.Int64
 
-// New returns an engine with the given options.
-func New(opts ...Option) (*Engine, error) { panic("stub") }
-
-// Close ends the engine's sources and waits for them. It is idempotent. After Close every call is admitted, unchecked and uncounted.
-func (e *Engine) Close() error { panic("stub") }
-
-// Request describes a call that wants to enter.
-type Request struct {
-	// Resource names what is called. It may hold any bytes; the empty name is a resource like any other.
-	Resource string
-	// Cost is what the call counts against limits; 0 means 1. A negative cost is an error (ErrInvalidCost).
-	Cost int
-	// Args are the call's arguments, for rules that look into them.
-	Args []any
-	// Origin names the caller, for rules by origin.
-	Origin string
-	// Under names the entrance the call came in by, for rules that ask; default: the one in the context (WithEntrance).
-	Under string
-	// Inbound marks a call that others make to this process, as opposed to one this process makes.
-	Inbound bool
-	// Classify overrides the engine's classifier for this call.
-	Classify Classifier
+	// applyMu serialises rule updates and guards what follows.
+	applyMu sync.Mutex
+	owners  []*owner // the rules by who brought them: code first, then sources in the order they were watched
+	watches []*Watch
+	closed  bool
 }
 
-// Classifier decides the outcome of a call from the error it returned, nil included.
-type Classifier func(ctx context.Context, err error) Outcome
+// New returns an engine with the given options. It fails on an option out of range and on rules with a fault (rule.Problems).
+func New(opts ...Option) (*Engine, error) {
+	cfg, err := newConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{cfg: cfg, clock: cfg.clock, log: newLogger(cfg.logger, cfg.clock)}
+	for _, o := range cfg.observers {
+		if o.Block != nil {
+			e.blockObservers = append(e.blockObservers, o.Block)
+		}
+	}
+	e.owners = []*owner{{}}
+	e.set.Store(newRuleset(nil, Rules{}, e))
+	e.resources.init(e)
+	if cfg.rules.count() > 0 {
+		if _, err := e.Apply(cfg.rules); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
 
-// DefaultClassifier says: nil is Success; the caller's own cancellation (context.Canceled while ctx is cancelled) and
-// a refusal of cordon itself (ErrBlocked) are Ignored; everything else, deadlines included, is Failure.
-func DefaultClassifier(ctx context.Context, err error) Outcome { panic("stub") }
+// Close ends the engine's sources and waits for them. It is idempotent and must not be called from an observer of reports. After Close every call is admitted, unchecked and
+// uncounted: an engine that is shut down stops nobody. Calls admitted before end as usual.
+func (e *Engine) Close() error {
+	e.applyMu.Lock()
+	watches := e.watches
+	if !e.closed {
+		e.closed = true
+		e.set.Store(&ruleset{closed: true})
+	}
+	e.applyMu.Unlock()
+	for _, w := range watches {
+		w.Close()
+	}
+	return nil
+}
 
-// WithEntrance returns a context whose calls count as made under that entrance, for rules with `under`.
-func WithEntrance(ctx context.Context, name string) context.Context { panic("stub") }
-
-// Enter asks to make a call. A nil error admits it: the entry must be ended exactly once, by Exit or End. Otherwise the
-// entry holds nothing (ending it is harmless) and the error is a *BlockedError, the context's error (the caller gave up,
-// or had before), or ErrInvalidCost. A nil ctx counts as context.Background().
-func (e *Engine) Enter(ctx context.Context, req Request) (Entry, error) { panic("stub") }
-
-// Do runs fn if resource admits it, and returns fn's error or the refusal. A panic of fn counts as failure and goes on.
-func (e *Engine) Do(ctx context.Context, resource string, fn func(context.Context) error) error {
-	panic("stub")
+// Do runs fn if the resource admits the call, and returns fn's error, or the refusal as Enter does. A panic of fn counts as a failure
+// and goes on. If rules ask under which entrance calls come in, resource is the entrance of the calls made within fn, unless ctx has one.
+func (e *Engine) Do(ctx context.Context, resource string, fn func(context.Context) error) (err error) {
+	ent, err := e.Enter(ctx, Request{Resource: resource})
+	if err != nil {
+		return err
+	}
+	returned := false
+	defer func() {
+		if !returned { // a panic, or runtime.Goexit
+			ent.End(Failure)
+		}
+	}()
+	err = fn(e.entrance(ctx, resource))
+	returned = true
+	ent.Exit(&err)
+	return err
 }
 
 // Call is Do for functions that return a value.
 func Call[T any](ctx context.Context, e *Engine, resource string, fn func(context.Context) (T, error)) (T, error) {
-	panic("stub")
+	var v T
+	err := e.Do(ctx, resource, func(ctx context.Context) error {
+		var err error
+		v, err = fn(ctx)
+		return err
+	})
+	return v, err
 }
 
-// Entry is an admitted call. It is a value without allocation; do not copy it after Enter returned it.
-type Entry struct{}
+type entranceKey struct{}
 
-// Exit ends the call with the error that *errp then holds; a nil errp is success. Deferred directly (defer ent.Exit(&err)) it also
-// sees a panic, counts it as failure and lets it go on. The first Exit or End counts, others do nothing.
-func (e *Entry) Exit(errp *error) { panic("stub") }
-
-// End ends the call with an outcome decided by the caller.
-func (e *Entry) End(o Outcome) { panic("stub") }
-
-// Classify returns what Exit would make of err.
-func (e *Entry) Classify(err error) Outcome { panic("stub") }
-
-// Resource is a handle of one resource: calls through it need no look-up by name. It stays valid for the engine's life and keeps the resource from being dropped.
-type Resource struct{}
-
-// Resource returns the handle of a resource, made if it is new.
-func (e *Engine) Resource(name string) Resource { panic("stub") }
-
-// Name returns the resource's name.
-func (r Resource) Name() string { panic("stub") }
-
-// Enter is Engine.Enter with a plain request.
-func (r Resource) Enter(ctx context.Context) (Entry, error) { panic("stub") }
-
-// EnterWith is Engine.Enter; req.Resource is not looked at.
-func (r Resource) EnterWith(ctx context.Context, req Request) (Entry, error) { panic("stub") }
-
-// Rules is a set of rules of all kinds.
-type Rules struct {
-	Flow        []flow.Rule            `rule:"flow"`
-	Concurrency []flow.ConcurrencyRule `rule:"concurrency"`
-	Breaker     []breaker.Rule         `rule:"breaker"`
+// WithEntrance returns a context whose calls count as made under that entrance, for rules with `under` (Sentinel's chain strategy).
+func WithEntrance(ctx context.Context, name string) context.Context {
+	return context.WithValue(ctx, entranceKey{}, name)
 }
 
-// Apply puts the rules given by code in force, in place of those given by the last Apply. Rules of sources stay. A set with a fault
-// changes nothing: the error is rule.Problems, which the report holds too.
-func (e *Engine) Apply(rules Rules) (rule.Report, error) { panic("stub") }
-
-// Rules returns the rules in force, of all sources.
-func (e *Engine) Rules() Rules { panic("stub") }
-
-// Decoded is what a decoder made of a document.
-type Decoded struct {
-	// Rules are the good rules.
-	Rules Rules
-	// Problems are the faults of refused rules (each with Kind and RuleID set, so that the last good version can stay) and warnings.
-	Problems rule.Problems
-	// Partial asks to apply the good rules although others were refused; false asks to refuse the document if Problems holds any fault.
-	Partial bool
+// entrance returns ctx, marked with resource as the entrance if rules ask and it has none.
+func (e *Engine) entrance(ctx context.Context, resource string) context.Context {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if !e.set.Load().asksUnder {
+		return ctx
+	}
+	if _, ok := ctx.Value(entranceKey{}).(string); ok {
+		return ctx
+	}
+	return WithEntrance(ctx, resource)
 }
 
-// Decoder reads a document. The error says that it cannot be read as a whole. source is for messages.
-type Decoder func(source string, data []byte) (Decoded, error)
-
-// Native reads cordon's own document, YAML or JSON. A document with a fault is refused whole.
-func Native(source string, data []byte) (Decoded, error) { panic("stub") }
-
-// EncodeNative writes rules as a native document in YAML that Native reads back to the same rules.
-func EncodeNative(rules Rules) ([]byte, error) { panic("stub") }
-
-// Watch puts a source's rules in force, now and at every change, until ctx is done, the watch or the engine is closed. It waits for the first
-// document (at most 5s by default). An error says why none of the source's rules are in force yet; the source is watched all the same.
-func (e *Engine) Watch(ctx context.Context, src datasource.Source, dec Decoder, opts ...WatchOption) (*Watch, error) {
-	panic("stub")
+// sleep waits for d or until ctx is done, whose error it then returns.
+func (e *Engine) sleep(ctx context.Context, d time.Duration) error {
+	timer := e.clock.NewTimer(d)
+	select {
+	case <-timer.C():
+		return nil
+	case <-ctx.Done():
+		timer.Stop()
+		return ctx.Err()
+	}
 }
 
-// Watch is a source that an engine takes rules from.
-type Watch struct{}
-
-// Health returns how the source is doing.
-func (w *Watch) Health() datasource.Health { panic("stub") }
-
-// Report returns the report on the newest document.
-func (w *Watch) Report() rule.Report { panic("stub") }
-
-// Close ends the watch; its rules stay in force.
-func (w *Watch) Close() error { panic("stub") }
-
-// ForceBreaker sets or releases a breaker by hand: see breaker.Breaker.Force. ruleID "" means all breakers of the resource.
-func (e *Engine) ForceBreaker(resource, ruleID string, s breaker.State) error { panic("stub") }
-
-// Snapshot is the engine at one moment. It encodes to JSON.
-type Snapshot struct {
-	// Time is the time of day.
-	Time time.Time `json:"time"`
-	// Resources are sorted by name.
-	Resources []ResourceSnapshot `json:"resources"`
-	// Sources are in the order they were watched.
-	Sources []SourceSnapshot `json:"sources,omitempty"`
-	// Rules counts the rules in force by kind.
-	Rules map[string]int `json:"rules"`
-	// Overflowed counts calls to resources beyond the bound, Dropped counts idle resources that were dropped, Faults internal faults.
-	Overflowed int64 `json:"overflowed"`
-	Dropped    int64 `json:"dropped"`
-	Faults     int64 `json:"faults"`
+// Rules returns a copy of the rules in force, of all owners.
+func (e *Engine) Rules() Rules {
+	r := e.set.Load().all()
+	return Rules{Flow: slices.Clone(r.Flow), Concurrency: slices.Clone(r.Concurrency), Breaker: slices.Clone(r.Breaker)}
 }
 
-// SourceSnapshot is one source's health.
-type SourceSnapshot struct {
-	Source      string    `json:"source"`
-	Version     string    `json:"version"`
-	Rules       int       `json:"rules"`
-	Applied     time.Time `json:"applied"`
-	LastSuccess time.Time `json:"lastSuccess"`
-	LastFailure time.Time `json:"lastFailure"`
-	LastError   string    `json:"lastError,omitempty"`
-	Updates     int64     `json:"updates"`
-	Failures    int64     `json:"failures"`
-}
-
-// ResourceSnapshot is one resource. Totals are since the resource was made and never go back; Recent is over the window.
-type ResourceSnapshot struct {
-	Name string `json:"name"`
-	// Passed = Succeeded + Failed + Ignored + InFlight, up to calls ending at this moment.
-	Passed    int64 `json:"passed"`
-	Succeeded int64 `json:"succeeded"`
-	Failed    int64 `json:"failed"`
-	Ignored   int64 `json:"ignored"`
-	InFlight  int64 `json:"inFlight"`
-	// Blocked counts refusals by kind; GaveUp counts callers that gave up while waiting.
-	Blocked map[string]int64 `json:"blocked,omitempty"`
-	GaveUp  int64            `json:"gaveUp"`
-	// Shadow counts refusals that rules in shadow would have made, by kind.
-	Shadow map[string]int64 `json:"shadow,omitempty"`
-	Recent RecentSnapshot   `json:"recent"`
-	Rules  []RuleSnapshot   `json:"rules,omitempty"`
-}
-
-// RecentSnapshot is a resource's recent past.
-type RecentSnapshot struct {
-	// Length is how far back it reaches.
-	Length    time.Duration `json:"length"`
-	Passed    int64         `json:"passed"`
-	Succeeded int64         `json:"succeeded"`
-	Failed    int64         `json:"failed"`
-	// Mean is the mean latency; P50 to P99 are 0 until the resource has had a hundred calls.
-	Mean time.Duration `json:"mean"`
-	P50  time.Duration `json:"p50"`
-	P90  time.Duration `json:"p90"`
-	P99  time.Duration `json:"p99"`
-}
-
-// RuleSnapshot is one rule's state on one resource.
-type RuleSnapshot struct {
-	Kind   string `json:"kind"`
-	ID     string `json:"id"`
-	Shadow bool   `json:"shadow,omitempty"`
-	// Limit and Usage: see flow.Limiter and flow.Bulkhead; for breakers the threshold and the observed value.
-	Limit   float64 `json:"limit"`
-	Usage   float64 `json:"usage"`
-	Queued  int     `json:"queued,omitempty"`
-	Blocked int64   `json:"blocked"`
-	// State, RetryIn and Reopened are for breakers.
-	State    string        `json:"state,omitempty"`
-	RetryIn  time.Duration `json:"retryIn,omitempty"`
-	Reopened int           `json:"reopened,omitempty"`
-}
-
-// Snapshot returns the engine's state.
-func (e *Engine) Snapshot() Snapshot { panic("stub") }
+// stamp marks a report with the time of day.
+func (e *Engine) stamp(r *rule.Report) { r.Time = e.clock.Wall(e.clock.Now()) }

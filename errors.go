@@ -2,19 +2,26 @@ package cordon
 
 import (
 	"errors"
+	"fmt"
+	"math/bits"
+	"strconv"
+	"sync/atomic"
 	"time"
 )
 
-// ErrBlocked is in every refusal: errors.Is(err, cordon.ErrBlocked).
-var ErrBlocked = errors.New("blocked")
-
-// ErrInvalidCost refuses a request with a negative cost.
-var ErrInvalidCost = errors.New("cordon: cost must not be negative")
+var (
+	// ErrBlocked is in every refusal: errors.Is(err, cordon.ErrBlocked).
+	ErrBlocked = errors.New("blocked")
+	// ErrInvalidCost refuses a request with a negative cost. It is not a refusal by a rule and is counted nowhere.
+	ErrInvalidCost = errors.New("cordon: cost must not be negative")
+	// ErrFault is in the refusal of a call in which something handed to the engine panicked, under BlockOnFault.
+	ErrFault = errors.New("internal fault")
+)
 
 // Kind is the kind of rule that refused a call.
 type Kind uint8
 
-// The kinds of rules.
+// The kinds of rules. KindCustom stands for the checks added with WithChecker.
 const (
 	KindFlow Kind = iota + 1
 	KindConcurrency
@@ -22,26 +29,143 @@ const (
 	KindCustom
 )
 
-// String returns the kind as rule documents call it.
-func (k Kind) String() string { panic("stub") }
+const kinds = int(KindCustom) + 1
 
-// BlockedError says why a call was refused. It is immutable and may be kept and compared; it is shared between calls
-// refused for the same reason. errors.Is finds ErrBlocked and the policy's own error (flow.ErrLimited, breaker.ErrOpen ...).
+// String returns the kind as rule documents call it: "flow", "concurrency", "breaker", "custom".
+func (k Kind) String() string {
+	switch k {
+	case KindFlow:
+		return "flow"
+	case KindConcurrency:
+		return "concurrency"
+	case KindBreaker:
+		return "breaker"
+	case KindCustom:
+		return "custom"
+	}
+	return "kind(" + strconv.Itoa(int(k)) + ")"
+}
+
+// MarshalText writes the kind as String does.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// BlockedError says why a call was refused. It is immutable, may be kept for as long as one
+// likes, and is shared between calls that were refused for the same reason, so that a refusal
+// costs no allocation. errors.Is finds ErrBlocked in it and the policy's own error
+// (flow.ErrLimited, flow.ErrSaturated, breaker.ErrOpen, or what a Checker returned).
 type BlockedError struct {
-	// Kind, RuleID and Resource say which rule refused, where.
+	// Kind, RuleID and Resource say which rule refused, where. A call to a resource beyond the
+	// engine's bound names the resource it was counted with.
 	Kind     Kind
 	RuleID   string
 	Resource string
-	// Limit is the limit that was hit and Observed what was seen when it was hit (both may be rounded).
+	// Limit is the limit that was hit, in the rule's own unit, and Observed what was seen when it
+	// was: admissions in the interval, cost in flight, a failure ratio or count. Since errors
+	// are shared, Observed is that of the first call refused alike.
 	Limit, Observed float64
-	// RetryAfter is when it is worth trying again, rounded up by at most a fifth; 0 when nothing can be said, negative when never (the cost is above what can ever pass).
+	// RetryAfter is when it is worth trying again, rounded up to a millisecond and by at most a quarter. 0
+	// means that nothing can be said; negative that waiting never helps, because the cost is
+	// above what the rule can ever let pass.
 	RetryAfter time.Duration
 
 	cause error
 }
 
 // Error says what refused the call and why.
-func (b *BlockedError) Error() string { panic("stub") }
+func (b *BlockedError) Error() string {
+	s := fmt.Sprintf("cordon: %s rule %q blocked %q", b.Kind, b.RuleID, b.Resource)
+	if b.cause != nil {
+		s += ": " + b.cause.Error()
+	}
+	if b.Limit != 0 || b.Observed != 0 {
+		s += fmt.Sprintf(" (limit %s, observed %s)", number(b.Limit), number(b.Observed))
+	}
+	switch {
+	case b.RetryAfter > 0:
+		s += ", retry after " + b.RetryAfter.String()
+	case b.RetryAfter < 0:
+		s += ", which waiting cannot change"
+	}
+	return s
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
 
 // Unwrap returns ErrBlocked and the policy's own error.
-func (b *BlockedError) Unwrap() []error { panic("stub") }
+func (b *BlockedError) Unwrap() []error {
+	if b.cause == nil {
+		return []error{ErrBlocked}
+	}
+	return []error{ErrBlocked, b.cause}
+}
+
+// Retry-after times are rounded up to four steps an octave from 1ms on, so that the refusals
+// of one rule on one resource share few errors.
+const (
+	retryNever   = 0 // negative
+	retryUnknown = 1 // zero
+	retryFirst   = 2
+	retrySlots   = retryFirst + 4*38 // 2^37 ms is four years
+)
+
+// roundRetry rounds d up to a step and returns the step's index.
+func roundRetry(d time.Duration) (index int, rounded time.Duration) {
+	switch {
+	case d < 0:
+		return retryNever, -1
+	case d == 0:
+		return retryUnknown, 0
+	}
+	ms := uint64((d + time.Millisecond - 1) / time.Millisecond)
+	if ms < 4 {
+		return retryFirst + int(ms), time.Duration(ms) * time.Millisecond
+	}
+	shift := bits.Len64(ms) - 3 // keep three bits: 4 to 7 quarters
+	top := (ms + 1<<shift - 1) >> shift
+	if top == 8 {
+		top, shift = 4, shift+1
+	}
+	index = retryFirst + 4*shift + int(top)
+	if index >= retrySlots {
+		index, top, shift = retrySlots-1, 7, (retrySlots-1-retryFirst-7)/4
+	}
+	return index, time.Duration(top<<shift) * time.Millisecond
+}
+
+// refusals keeps the errors of one rule on one resource, by retry-after. The table is made
+// with the first refusal.
+type refusals struct {
+	table atomic.Pointer[[retrySlots]atomic.Pointer[BlockedError]]
+}
+
+// find returns the kept error for a refusal, or nil if there is none or the limit has moved since by more than a tenth, as
+// warming and memory-bound limits do.
+func (f *refusals) find(retryAfter time.Duration, limit float64) *BlockedError {
+	t := f.table.Load()
+	if t == nil {
+		return nil
+	}
+	i, _ := roundRetry(retryAfter)
+	if b := t[i].Load(); b != nil && b.Limit >= 0.9*limit && b.Limit <= 1.1*limit {
+		return b
+	}
+	return nil
+}
+
+// keep sets the error's retry-after and keeps it for calls refused alike.
+func (f *refusals) keep(b *BlockedError, retryAfter time.Duration) *BlockedError {
+	i, rounded := roundRetry(retryAfter)
+	b.RetryAfter = rounded
+	t := f.table.Load()
+	if t == nil {
+		t = new([retrySlots]atomic.Pointer[BlockedError])
+		if !f.table.CompareAndSwap(nil, t) {
+			return b // another call made the table, or it was forgotten again: the next refusal keeps its own
+		}
+	}
+	t[i].Store(b)
+	return b
+}
+
+// forget drops the kept errors, since what they say is out of date.
+func (f *refusals) forget() { f.table.Store(nil) }

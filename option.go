@@ -1,136 +1,146 @@
 package cordon
 
 import (
-	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
-	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/clock"
-	"github.com/cordon-go/cordon/rule"
 )
 
-// Option wires an engine.
-type Option interface{ apply(*config) }
+// Option wires an engine; see New.
+type Option interface{ apply(*config) error }
 
-type config struct{}
+type optionFunc func(*config) error
 
-// WithRules applies rules at the start; New fails if they have a fault.
-func WithRules(rules Rules) Option { panic("stub") }
+func (f optionFunc) apply(c *config) error { return f(c) }
 
-// WithClock sets the clock; default clock.System().
-func WithClock(c clock.Clock) Option { panic("stub") }
+// config is what options fill.
+type config struct {
+	rules        Rules
+	clock        clock.Clock
+	observers    []Observer
+	logger       *slog.Logger
+	classify     Classifier
+	checkers     []Checker
+	maxResources int
+	idleTimeout  time.Duration
+	faults       FaultPolicy
+}
 
-// WithObserver adds an observer.
-func WithObserver(o Observer) Option { panic("stub") }
+func newConfig(opts []Option) (config, error) {
+	c := config{
+		clock:        clock.System(),
+		classify:     DefaultClassifier,
+		maxResources: 10_000,
+		idleTimeout:  10 * time.Minute,
+	}
+	var errs []error
+	for _, o := range opts {
+		if o == nil {
+			continue
+		}
+		if err := o.apply(&c); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return c, errors.Join(errs...)
+}
 
-// WithLogger sets the logger for the engine's own doings (rate-limited); default: none.
-func WithLogger(l *slog.Logger) Option { panic("stub") }
+// WithRules applies rules at the start, as Apply would. New fails if they have a fault.
+func WithRules(rules Rules) Option {
+	return optionFunc(func(c *config) error { c.rules = rules; return nil })
+}
 
-// WithClassifier sets how errors are judged; default DefaultClassifier.
-func WithClassifier(c Classifier) Option { panic("stub") }
+// WithClock sets the clock by which everything is timed; default clock.System(). Tests of rules use clock.Manual.
+func WithClock(clk clock.Clock) Option {
+	return optionFunc(func(c *config) error {
+		if clk == nil {
+			return errors.New("cordon: WithClock: the clock must not be nil")
+		}
+		c.clock = clk
+		return nil
+	})
+}
 
-// WithChecker adds a check of one's own, after the cheap built-in ones and before those that wait.
-func WithChecker(c Checker) Option { panic("stub") }
+// WithObserver adds an observer; several are called in the order they were added.
+func WithObserver(o Observer) Option {
+	return optionFunc(func(c *config) error { c.observers = append(c.observers, o); return nil })
+}
 
-// WithMaxResources bounds the resources kept, 1 to 10,000,000; default 10,000.
-func WithMaxResources(n int) Option { panic("stub") }
+// WithLogger sets the logger for the engine's own doings: rule reports, breaker transitions,
+// internal faults, and source failures, all rate-limited. Refused calls are not logged. Default: none.
+func WithLogger(l *slog.Logger) Option {
+	return optionFunc(func(c *config) error { c.logger = l; return nil })
+}
 
-// WithIdleTimeout sets after what time without a call a resource may be dropped, at least 1s; default 10m.
-func WithIdleTimeout(d time.Duration) Option { panic("stub") }
+// WithClassifier sets how the errors of calls are judged; default DefaultClassifier.
+func WithClassifier(f Classifier) Option {
+	return optionFunc(func(c *config) error {
+		if f == nil {
+			return errors.New("cordon: WithClassifier: the classifier must not be nil")
+		}
+		c.classify = f
+		return nil
+	})
+}
 
-// WithFaultPolicy says what an internal fault (a panicking checker, say) does to the call; default PassOnFault.
-func WithFaultPolicy(p FaultPolicy) Option { panic("stub") }
+// WithChecker adds a check of one's own. It is asked after breakers, concurrency and rates, and before anything that
+// waits; several in the order they were added. Calls of an engine with checkers allocate.
+func WithChecker(k Checker) Option {
+	return optionFunc(func(c *config) error {
+		if k == nil {
+			return errors.New("cordon: WithChecker: the checker must not be nil")
+		}
+		c.checkers = append(c.checkers, k)
+		return nil
+	})
+}
 
-// FaultPolicy says what an internal fault does to the call it happens in.
+// WithMaxResources bounds how many resources are kept, 1 to 10,000,000; default 10,000. Resources that rules name
+// literally and those held by a handle are kept above the bound. When it is reached and no idle resource
+// can be dropped, further names are counted together: one common resource for all names that the same pattern
+// rules match, whose limits they share.
+func WithMaxResources(n int) Option {
+	return optionFunc(func(c *config) error {
+		if n < 1 || n > 10_000_000 {
+			return fmt.Errorf("cordon: WithMaxResources(%d): want 1 to 10,000,000", n)
+		}
+		c.maxResources = n
+		return nil
+	})
+}
+
+// WithIdleTimeout sets after what time without a call a resource may be dropped to make room, 1s or more; default 10m. A resource
+// with calls in flight, an open breaker, a limit in use or a handle is never dropped.
+func WithIdleTimeout(d time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		if d < time.Second {
+			return fmt.Errorf("cordon: WithIdleTimeout(%v): want at least 1s", d)
+		}
+		c.idleTimeout = d
+		return nil
+	})
+}
+
+// WithFaultPolicy says what an internal fault does to the call it happens in; default PassOnFault.
+func WithFaultPolicy(p FaultPolicy) Option {
+	return optionFunc(func(c *config) error {
+		if p > BlockOnFault {
+			return fmt.Errorf("cordon: WithFaultPolicy(%d): want PassOnFault or BlockOnFault", p)
+		}
+		c.faults = p
+		return nil
+	})
+}
+
+// FaultPolicy says what an internal fault (a panicking Checker) does to the call it happens in.
 type FaultPolicy uint8
 
 const (
 	// PassOnFault lets the call pass as if the faulty part were not there.
 	PassOnFault FaultPolicy = iota
-	// BlockOnFault refuses the call.
+	// BlockOnFault refuses the call with a BlockedError that holds ErrFault.
 	BlockOnFault
 )
-
-// WatchOption adjusts Watch.
-type WatchOption interface{ applyWatch(*watchConfig) }
-
-type watchConfig struct{}
-
-// FirstWithin bounds how long Watch waits for the first document; 0 does not wait.
-func FirstWithin(d time.Duration) WatchOption { panic("stub") }
-
-// OnBadRule overrides what the decoder wants done with a readable document that has bad rules.
-func OnBadRule(p BadRulePolicy) WatchOption { panic("stub") }
-
-// Debounce overrides the pump's debounce.
-func Debounce(d time.Duration) WatchOption { panic("stub") }
-
-// BadRulePolicy says what becomes of a readable document with bad rules.
-type BadRulePolicy uint8
-
-const (
-	// RefuseDocument leaves the rules in force as they are.
-	RefuseDocument BadRulePolicy = iota
-	// KeepGood applies the good rules, and in place of a bad one its last good version if there was one.
-	KeepGood
-)
-
-// Observer receives events. Every function may be nil, is called with no lock held by the goroutine that caused the event, and must be safe for
-// concurrent use and quick. A panic in it is an internal fault and hurts nobody.
-type Observer struct {
-	// Block is called for every refusal, and for what a rule in shadow would have refused. It must not keep the event's address.
-	Block func(BlockEvent)
-	// Breaker is called for every change of a breaker's state, in order per breaker.
-	Breaker func(BreakerEvent)
-	// Report is called for every offered set of rules that was not identical to the one in force.
-	Report func(rule.Report)
-	// Fault is called for internal faults.
-	Fault func(FaultEvent)
-}
-
-// BlockEvent is one refusal.
-type BlockEvent struct {
-	// Err says what refused.
-	Err *BlockedError
-	// Origin is the caller's.
-	Origin string
-	// Shadow is true when the rule only would have refused.
-	Shadow bool
-}
-
-// BreakerEvent is one change of a breaker's state.
-type BreakerEvent struct {
-	Resource, RuleID string
-	Transition       breaker.Transition
-	Time             time.Time
-	Shadow           bool
-}
-
-// FaultEvent is an internal fault: something handed in (a checker, a classifier, an observer) panicked.
-type FaultEvent struct {
-	// Where says what failed ("checker quota").
-	Where string
-	// Resource is the call's, if it was in one.
-	Resource string
-	// Err is what was panicked with.
-	Err error
-}
-
-// Checker is a check of one's own. It must be safe for concurrent use.
-type Checker interface {
-	// Name identifies the checker in errors, events and snapshots.
-	Name() string
-	// Check admits the call (nil) or refuses it, without waiting. A *BlockedError is given to the caller as it is; any other error is wrapped in one of KindCustom.
-	Check(call *CheckedCall) error
-	// Done is called once for every call that Check admitted: ran is false when a later check refused it.
-	Done(call *CheckedCall, outcome Outcome, latency time.Duration, ran bool)
-}
-
-// CheckedCall is the call a Checker judges. It is valid until Done returns.
-type CheckedCall struct {
-	Context context.Context
-	Request Request
-	// Now is the engine's clock at Enter.
-	Now time.Duration
-}

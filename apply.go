@@ -1,0 +1,210 @@
+package cordon
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cordon-go/cordon/breaker"
+	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/rule"
+)
+
+// Rules is a set of rules of all kinds. The zero value holds none.
+type Rules struct {
+	// Flow are limits by rate.
+	Flow []flow.Rule `rule:"flow"`
+	// Concurrency are limits of what runs at once.
+	Concurrency []flow.ConcurrencyRule `rule:"concurrency"`
+	// Breaker are circuit breakers.
+	Breaker []breaker.Rule `rule:"breaker"`
+}
+
+func (r *Rules) count() int { return len(r.Flow) + len(r.Concurrency) + len(r.Breaker) }
+
+// owner is who brought rules: code (with Apply) or a source. Each owns what it brought.
+type owner struct {
+	source string
+	rules  Rules // as offered, with ids, kept ones included
+}
+
+// Apply puts the rules given by code in force, in place of those given by the last Apply; rules of sources stay. The set is
+// checked as a whole: with a fault in it nothing changes, and the error is the rule.Problems that the report holds too. State is kept across edits by
+// the rules' ids. The caller may go on using the slices.
+func (e *Engine) Apply(rules Rules) (rule.Report, error) {
+	rep := e.apply(e.owners[0], Decoded{Rules: rules}, false, "")
+	if faults := rep.Problems.Faults(); !rep.Applied && len(faults) > 0 {
+		return rep, faults
+	}
+	return rep, nil
+}
+
+// apply puts an owner's decoded rules in force and reports. keepGood applies good rules beside refused ones.
+func (e *Engine) apply(o *owner, d Decoded, keepGood bool, version string) rule.Report {
+	rep := rule.Report{Source: o.source, Version: version}
+	e.applyMu.Lock()
+	e.applyLocked(o, d, keepGood, &rep)
+	e.applyMu.Unlock()
+	e.stamp(&rep)
+	e.notifyReport(rep)
+	return rep
+}
+
+func (e *Engine) applyLocked(o *owner, d Decoded, keepGood bool, rep *rule.Report) {
+	var next Rules
+	rep.Problems = slices.Clone(d.Problems)
+	p := offer{source: o.source, keepGood: keepGood, rep: rep}
+	next.Flow = take(&p, "flow", d.Rules.Flow, o.rules.Flow)
+	next.Concurrency = take(&p, "concurrency", d.Rules.Concurrency, o.rules.Concurrency)
+	next.Breaker = take(&p, "breaker", d.Rules.Breaker, o.rules.Breaker)
+	if !keepGood && len(rep.Problems.Faults()) > 0 || e.closed {
+		if e.closed {
+			rep.Problems = append(rep.Problems, rule.Problem{Source: o.source, Index: -1, Message: "the engine is closed"})
+		}
+		*rep = rule.Report{Source: rep.Source, Version: rep.Version, Problems: rep.Problems}
+		return
+	}
+	merged := Rules{}
+	for _, other := range e.owners {
+		rules := &other.rules
+		if other == o {
+			rules = &next
+		}
+		merged.Flow = merge(rep, "flow", merged.Flow, rules.Flow, other.source)
+		merged.Concurrency = merge(rep, "concurrency", merged.Concurrency, rules.Concurrency, other.source)
+		merged.Breaker = merge(rep, "breaker", merged.Breaker, rules.Breaker, other.source)
+	}
+	diff(rep, "flow", o.rules.Flow, next.Flow)
+	diff(rep, "concurrency", o.rules.Concurrency, next.Concurrency)
+	diff(rep, "breaker", o.rules.Breaker, next.Breaker)
+	rep.Applied = true
+	o.rules = next
+	e.set.Store(newRuleset(e.set.Load(), merged, e))
+	e.wakeQueues()
+}
+
+// wakeQueues brings the new rules to resources where calls wait in queues: nobody else may come by to do it.
+func (e *Engine) wakeQueues() {
+	e.resources.all(func(r *resource) {
+		if t := r.table.Load(); t != nil && len(t.queues) > 0 {
+			r.current()
+		}
+	})
+}
+
+// offer is one offered set of rules on its way.
+type offer struct {
+	source   string
+	keepGood bool
+	rep      *rule.Report
+}
+
+// take checks the offered rules of one kind, gives ids to those without, and returns those to be in force: the good
+// ones, and the last good versions of the bad ones. Faults go into the report. prev are the rules of the same owner in force.
+func take[R rule.Rule[R]](p *offer, kind string, offered, prev []R) []R {
+	offered = slices.Clone(offered)
+	bad := map[string]bool{} // refused by the decoder, or below
+	for _, problem := range p.rep.Problems {
+		if problem.Kind == kind && !problem.Warning && problem.RuleID != "" {
+			bad[problem.RuleID] = true
+		}
+	}
+	problems := rule.DeriveIDs(kind, offered)
+	last := make(map[string]int, len(prev))
+	for i, r := range prev {
+		last[r.Meta().ID] = i
+	}
+	for i, r := range offered {
+		id := r.Meta().ID
+		if j, ok := last[id]; ok && prev[j].Equal(r) {
+			continue // it was good before
+		}
+		for _, problem := range r.Problems() {
+			problem.Kind, problem.Index, problem.RuleID = kind, i, id
+			problems = append(problems, problem)
+		}
+	}
+	refused := map[int]bool{}
+	for i := range problems {
+		problems[i].Source = p.source
+		if !problems[i].Warning {
+			refused[problems[i].Index] = true
+		}
+	}
+	p.rep.Problems = append(p.rep.Problems, problems...)
+	rules := make([]R, 0, len(offered))
+	seen := make(map[string]bool, len(offered))
+	for i, r := range offered {
+		if refused[i] {
+			bad[r.Meta().ID] = true
+			continue
+		}
+		seen[r.Meta().ID] = true
+		rules = append(rules, r)
+	}
+	for _, r := range prev {
+		if id := r.Meta().ID; bad[id] && !seen[id] && p.keepGood {
+			rules = append(rules, r)
+			p.rep.Kept = append(p.rep.Kept, rule.Change{Kind: kind, ID: id})
+		}
+	}
+	return rules
+}
+
+// merge appends the rules of one owner to those of the owners before it. Of two rules with one id the earlier owner's stays.
+func merge[R rule.Rule[R]](rep *rule.Report, kind string, all, rules []R, source string) []R {
+	if len(all) == 0 {
+		return append(all, rules...)
+	}
+	seen := make(map[string]bool, len(all))
+	for _, r := range all {
+		seen[r.Meta().ID] = true
+	}
+	for i, r := range rules {
+		id := r.Meta().ID
+		if !seen[id] {
+			all = append(all, r)
+			continue
+		}
+		rep.Problems = append(rep.Problems, rule.Problem{
+			Source: source, Kind: kind, Index: i, RuleID: id, Field: "id", Warning: true,
+			Message: "another source watched earlier has a rule with this id, which stays in force instead of this one",
+			Want:    "an id of its own",
+		})
+	}
+	return all
+}
+
+func diff[R rule.Rule[R]](rep *rule.Report, kind string, old, new []R) {
+	added, changed, removed, unchanged := rule.Diff(kind, old, new)
+	rep.Added = append(rep.Added, added...)
+	rep.Changed = append(rep.Changed, changed...)
+	rep.Removed = append(rep.Removed, removed...)
+	rep.Unchanged += unchanged
+}
+
+// ForceBreaker sets or releases a resource's breakers by hand: see breaker.Breaker.Force for the states. ruleID "" means all of
+// the resource's breakers. It fails if there is none. A rule with a shared breaker is forced for all its resources.
+func (e *Engine) ForceBreaker(resource, ruleID string, s breaker.State) error {
+	t := e.resources.get(resource).current()
+	found := false
+	for _, b := range tableBreakers(t) {
+		if ruleID != "" && b.id != ruleID {
+			continue
+		}
+		found = true
+		if err := b.breaker.Force(s, e.clock.Now()); err != nil {
+			return fmt.Errorf("cordon: breaker rule %q on %q: %w", b.id, resource, err)
+		}
+	}
+	if !found {
+		return fmt.Errorf("cordon: resource %q has no breaker rule %q", resource, ruleID)
+	}
+	return nil
+}
+
+func tableBreakers(t *table) []*breakerState {
+	if t == nil {
+		return nil
+	}
+	return t.breakers
+}

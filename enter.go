@@ -1,0 +1,381 @@
+package cordon
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/cordon-go/cordon/breaker"
+	"github.com/cordon-go/cordon/flow"
+)
+
+// Request describes a call that wants to enter.
+type Request struct {
+	// Resource names what is called. It may hold any bytes; the empty name is a resource like any other.
+	Resource string
+	// Cost is what the call counts against limits; 0 means 1, and more than 2,147,483,647 counts as that. A negative cost is ErrInvalidCost.
+	Cost int
+	// Args are the call's arguments, for checkers and for rules that look into them.
+	Args []any
+	// Origin names the caller, for rules by origin.
+	Origin string
+	// Under names the entrance the call came in by, for rules that ask; default: the one in the context (WithEntrance).
+	Under string
+	// Inbound marks a call that others make to this process, as opposed to one that this process makes.
+	Inbound bool
+	// Classify overrides the engine's classifier for this call.
+	Classify Classifier
+}
+
+func normalCost(cost int) int {
+	if cost == 0 {
+		return 1
+	}
+	return min(cost, math.MaxInt32)
+}
+
+// Enter asks to make a call. A nil error admits it: the entry must be ended once, by Exit or End. Otherwise the entry
+// holds nothing (ending it is harmless) and the error is a *BlockedError, the context's error when the caller gave up while
+// waiting or had before, or ErrInvalidCost. A nil ctx counts as context.Background().
+func (e *Engine) Enter(ctx context.Context, req Request) (Entry, error) {
+	if req.Cost < 0 {
+		return Entry{}, ErrInvalidCost
+	}
+	return e.resources.get(req.Resource).enter(ctx, normalCost(req.Cost), &req)
+}
+
+// enter is Enter on a resource; req is nil for a plain call.
+func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, error) {
+	t := r.current()
+	if t == nil {
+		return r.eng.resources.get(r.name).enter(ctx, cost, req)
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	} else if ctx.Done() != nil {
+		if err := ctx.Err(); err != nil {
+			return t.giveUp(err)
+		}
+	}
+	if !t.plain {
+		return t.enterAny(ctx, cost, req)
+	}
+	now := r.eng.clock.Now()
+	var p0, p1 breaker.Permit
+	if len(t.breakers) > 0 {
+		s := t.breakers[0]
+		p, retryAfter, ok := s.breaker.Acquire(now)
+		if !ok {
+			return Entry{}, t.refuse(&s.blocked, s.refuse(now, retryAfter), req)
+		}
+		p0 = p
+		if len(t.breakers) > 1 {
+			s := t.breakers[1]
+			if p1, retryAfter, ok = s.breaker.Acquire(now); !ok {
+				t.breakers[0].breaker.Cancel(now, p0)
+				return Entry{}, t.refuse(&s.blocked, s.refuse(now, retryAfter), req)
+			}
+		}
+	}
+	for i, s := range t.bulkheads {
+		if !s.bulkhead.TryAcquire(cost) {
+			t.giveBack(now, cost, p0, p1, i)
+			return Entry{}, t.refuse(&s.blocked, s.refuse(s.bulkhead, cost), req)
+		}
+	}
+	if len(t.rates) > 0 {
+		s := t.rates[0]
+		if _, _, retryAfter, ok := s.limiter.Acquire(now, cost); !ok {
+			t.giveBack(now, cost, p0, p1, len(t.bulkheads))
+			return Entry{}, t.refuse(&s.blocked, s.refuse(s.limiter, now, retryAfter), req)
+		}
+	}
+	r.window.Add(now, counterPassed, 1)
+	var more *entryMore
+	if req != nil && req.Classify != nil {
+		more = &entryMore{classify: req.Classify}
+	}
+	return Entry{table: t, ctx: ctx, start: now, permits: pack(p0, p1), state: uint64(cost), more: more}, nil
+}
+
+// giveUp counts a caller that gave up while it waited, or had before.
+func (t *table) giveUp(err error) (Entry, error) {
+	if !t.set.closed {
+		t.res.gaveUp.Add(1)
+	}
+	return Entry{}, err
+}
+
+// giveBack undoes what enter reserved: the breakers' permits and the first bulkheads.
+func (t *table) giveBack(now time.Duration, cost int, p0, p1 breaker.Permit, bulkheads int) {
+	for i, s := range t.breakers {
+		s.breaker.Cancel(now, [2]breaker.Permit{p0, p1}[i])
+	}
+	for _, s := range t.bulkheads[:bulkheads] {
+		s.bulkhead.Release(cost)
+	}
+}
+
+// refuse counts a refusal and tells the observers.
+func (t *table) refuse(blocked *atomic.Int64, b *BlockedError, req *Request) error {
+	blocked.Add(1)
+	if e := t.res.eng; len(e.blockObservers) > 0 {
+		origin := ""
+		if req != nil {
+			origin = req.Origin
+		}
+		e.notifyBlock(b, origin, false)
+	}
+	return b
+}
+
+// caller is what conditions of rules look at.
+type caller struct {
+	ctx    context.Context
+	origin string
+	under  string
+	now    time.Duration
+}
+
+// entrance returns the entrance that the call came in by.
+func (c *caller) entrance() string {
+	if c.under != "" {
+		return c.under
+	}
+	name, _ := c.ctx.Value(entranceKey{}).(string)
+	return name
+}
+
+// hold is what a call on its way in has reserved so far.
+type hold struct {
+	permits [2]breaker.Permit
+	// Whatever is beyond the usual is kept in slices, which a call with conditions or many rules pays for.
+	morePermits []breaker.Permit
+	breakers    int
+	always      int // of table.always, how many
+	bulkheads   []*flow.Bulkhead
+	rates       [4]heldRate
+	moreRates   []heldRate
+	nRates      int
+	checked     *CheckedCall
+	admittedBy  []Checker
+}
+
+type heldRate struct {
+	limiter *flow.Limiter
+	permit  flow.Permit
+}
+
+func (h *hold) addPermit(p breaker.Permit) {
+	if h.breakers < len(h.permits) {
+		h.permits[h.breakers] = p
+	} else {
+		h.morePermits = append(h.morePermits, p)
+	}
+	h.breakers++
+}
+
+func (h *hold) permit(i int) breaker.Permit {
+	if i < len(h.permits) {
+		return h.permits[i]
+	}
+	return h.morePermits[i-len(h.permits)]
+}
+
+func (h *hold) addBulkhead(s *bulkheadState, b *flow.Bulkhead) {
+	if s.always() {
+		h.always++
+	} else {
+		h.bulkheads = append(h.bulkheads, b)
+	}
+}
+
+func (h *hold) addRate(l *flow.Limiter, p flow.Permit) {
+	if h.nRates < len(h.rates) {
+		h.rates[h.nRates] = heldRate{l, p}
+		h.nRates++
+	} else {
+		h.moreRates = append(h.moreRates, heldRate{l, p})
+	}
+}
+
+// enterAny is the way in for tables with anything that enter does not know.
+func (t *table) enterAny(ctx context.Context, cost int, req *Request) (Entry, error) {
+	if t.set.closed {
+		return Entry{}, nil
+	}
+	c := caller{ctx: ctx, now: t.res.eng.clock.Now()}
+	if req != nil {
+		c.origin, c.under = req.Origin, req.Under
+	}
+	var h hold
+	if err := t.reserve(&c, &h, cost, req); err != nil {
+		t.undo(&h, c.now, cost)
+		return Entry{}, err
+	}
+	t.res.window.Add(c.now, counterPassed, 1)
+	for _, g := range t.feeds {
+		g.passes.Add(c.now, cost)
+	}
+	ent := Entry{table: t, ctx: ctx, start: c.now, permits: pack(h.permits[0], h.permits[1]), state: uint64(cost)}
+	if len(h.morePermits) > 0 || len(h.bulkheads) > 0 || h.checked != nil || req != nil && req.Classify != nil {
+		ent.more = &entryMore{permits: h.morePermits, bulkheads: h.bulkheads, checked: h.checked, admittedBy: h.admittedBy}
+		if req != nil {
+			ent.more.classify = req.Classify
+		}
+	}
+	return ent, nil
+}
+
+// reserve asks every check in order. What it reserved before an error is in h.
+func (t *table) reserve(c *caller, h *hold, cost int, req *Request) error {
+	for _, s := range t.breakers {
+		p, retryAfter, ok := s.breaker.Acquire(c.now)
+		if !ok {
+			if err := t.refuseAny(s.tally, s.refuse(c.now, retryAfter), c, s.rule.Shadow); err != nil {
+				return err
+			}
+		}
+		h.addPermit(p)
+	}
+	for _, s := range t.bulkheads {
+		b := s.of(c, t.bulkheadCallers)
+		if b == nil {
+			continue
+		}
+		if b.TryAcquire(cost) {
+			h.addBulkhead(s, b)
+		} else if err := t.refuseAny(s.tally, s.refuse(b, cost), c, s.rule.Shadow); err != nil {
+			return err
+		}
+	}
+	for _, s := range t.rates {
+		if err := t.reserveRate(s, c, h, cost); err != nil {
+			return err
+		}
+	}
+	if err := t.reserveCheckers(c, h, req); err != nil {
+		return err
+	}
+	return t.wait(c, h, cost)
+}
+
+func (t *table) reserveRate(s *flowState, c *caller, h *hold, cost int) error {
+	if s.gauge != nil {
+		if !concerns(s.rule.Origin, c.origin, t.rateCallers) || s.rule.Under != "" && s.rule.Under != c.entrance() {
+			return nil
+		}
+		if passed := float64(s.gauge.Count(c.now)); passed+float64(cost) > s.rule.Limit {
+			return t.refuseAny(s.tally, s.refuseRelated(passed), c, s.rule.Shadow)
+		}
+		return nil
+	}
+	l := s.of(c, t.rateCallers)
+	if l == nil {
+		return nil
+	}
+	p, _, retryAfter, ok := l.Acquire(c.now, cost)
+	if !ok {
+		return t.refuseAny(s.tally, s.refuse(l, c.now, retryAfter), c, s.rule.Shadow)
+	}
+	h.addRate(l, p)
+	return nil
+}
+
+// wait asks the checks that may wait: first the queues, then the pacing rules, whose turns pass together.
+func (t *table) wait(c *caller, h *hold, cost int) error {
+	e := t.res.eng
+	for _, s := range t.queues {
+		b := s.of(c, t.bulkheadCallers)
+		if b == nil {
+			continue
+		}
+		var err error
+		if s.rule.Shadow {
+			if !b.TryAcquire(cost) {
+				err = flow.ErrSaturated
+			}
+		} else if !b.TryAcquire(cost) {
+			err = b.Acquire(c.ctx, cost)
+			c.now = e.clock.Now()
+		}
+		switch {
+		case err == nil:
+			h.addBulkhead(s, b)
+		case errors.Is(err, flow.ErrSaturated):
+			if err := t.refuseAny(s.tally, s.refuse(b, cost), c, s.rule.Shadow); err != nil {
+				return err
+			}
+		default:
+			t.giveUp(err)
+			return err
+		}
+	}
+	var turn time.Duration
+	for _, s := range t.paces {
+		l := s.of(c, t.rateCallers)
+		if l == nil {
+			continue
+		}
+		p, wait, retryAfter, ok := l.Acquire(c.now, cost)
+		if !ok {
+			if err := t.refuseAny(s.tally, s.refuse(l, c.now, retryAfter), c, s.rule.Shadow); err != nil {
+				return err
+			}
+			continue
+		}
+		h.addRate(l, p)
+		if !s.rule.Shadow {
+			turn = max(turn, wait)
+		}
+	}
+	if turn <= 0 {
+		return nil
+	}
+	err := e.sleep(c.ctx, turn)
+	c.now = e.clock.Now()
+	if err != nil {
+		t.giveUp(err)
+	}
+	return err
+}
+
+// refuseAny counts a refusal, or what would have been one. It returns nil if the rule is in shadow.
+func (t *table) refuseAny(s *tally, b *BlockedError, c *caller, shadow bool) error {
+	if shadow {
+		s.shadowed.Add(1)
+	} else {
+		s.blocked.Add(1)
+	}
+	if e := t.res.eng; len(e.blockObservers) > 0 {
+		e.notifyBlock(b, c.origin, shadow)
+	}
+	if shadow {
+		return nil
+	}
+	return b
+}
+
+// undo gives back all that h holds.
+func (t *table) undo(h *hold, now time.Duration, cost int) {
+	for i := range h.breakers {
+		t.breakers[i].breaker.Cancel(now, h.permit(i))
+	}
+	for _, b := range t.always[:h.always] {
+		b.Release(cost)
+	}
+	for _, b := range h.bulkheads {
+		b.Release(cost)
+	}
+	for i := range h.nRates {
+		h.rates[i].limiter.Cancel(now, h.rates[i].permit)
+	}
+	for _, r := range h.moreRates {
+		r.limiter.Cancel(now, r.permit)
+	}
+	if h.checked != nil {
+		t.res.eng.checkersDone(h.admittedBy, h.checked, Ignored, 0, false)
+	}
+}

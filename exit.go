@@ -1,0 +1,120 @@
+package cordon
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/cordon-go/cordon/breaker"
+	"github.com/cordon-go/cordon/flow"
+)
+
+// Entry is an admitted call. It is a value without allocation, made to fit into registers; keep it in one variable and do not
+// copy it once it is in use: a copy does not know that the other has ended. The zero Entry, as refusals return it, is ended.
+type Entry struct {
+	table   *table
+	ctx     context.Context
+	start   time.Duration
+	permits uint64 // of the first two breakers
+	state   uint64 // the cost and the ended flag
+	more    *entryMore
+}
+
+// ended is the flag in an entry's state; the cost is in the 32 bits below.
+const ended = 1 << 32
+
+// pack puts two permits into one word: a result of more words than there are registers would go over the stack.
+func pack(p0, p1 breaker.Permit) uint64 { return uint64(p0) | uint64(p1)<<32 }
+
+// entryMore is what unusual calls hold besides.
+type entryMore struct {
+	permits    []breaker.Permit // of the third breaker on
+	bulkheads  []*flow.Bulkhead
+	checked    *CheckedCall
+	admittedBy []Checker
+	classify   Classifier
+}
+
+// Exit ends the call with the error that *errp then holds; with a nil errp it is a success. Deferred directly, as in
+//
+//	defer ent.Exit(&err)
+//
+// it also sees a panic, counts the call as a failure and lets the panic go on (within a deferred function literal it cannot).
+// The first Exit or End counts, from whichever goroutine; others do nothing.
+func (e *Entry) Exit(errp *error) {
+	if e.table == nil {
+		return
+	}
+	if p := recover(); p != nil {
+		e.End(Failure)
+		panic(p)
+	}
+	outcome := Success
+	if errp != nil && *errp != nil {
+		outcome = e.Classify(*errp)
+	}
+	e.End(outcome)
+}
+
+// Classify returns what Exit would make of err.
+func (e *Entry) Classify(err error) (outcome Outcome) {
+	if err == nil || e.table == nil {
+		return Success
+	}
+	eng := e.table.res.eng
+	classify := eng.cfg.classify
+	if e.more != nil && e.more.classify != nil {
+		classify = e.more.classify
+	}
+	outcome = Failure
+	ctx := e.ctx
+	eng.guard("classifier", e.table.res.name, func() { outcome = classify(ctx, err) })
+	if outcome > Ignored {
+		outcome = Failure
+	}
+	return outcome
+}
+
+// End ends the call with an outcome decided by the caller. An unknown outcome counts as Failure.
+func (e *Entry) End(outcome Outcome) {
+	if e.table == nil {
+		return
+	}
+	state := atomic.LoadUint64(&e.state)
+	if state&ended != 0 || !atomic.CompareAndSwapUint64(&e.state, state, state|ended) {
+		return
+	}
+	if outcome > Ignored {
+		outcome = Failure
+	}
+	t := e.table
+	now := t.res.eng.clock.Now()
+	latency := max(now-e.start, 0)
+	t.res.completed(now, outcome, latency)
+	for i, s := range t.breakers {
+		switch i {
+		case 0:
+			s.breaker.Done(now, breaker.Permit(e.permits), outcome, latency)
+		case 1:
+			s.breaker.Done(now, breaker.Permit(e.permits>>32), outcome, latency)
+		default:
+			s.breaker.Done(now, e.more.permits[i-2], outcome, latency)
+		}
+	}
+	for _, b := range t.always {
+		b.Release(int(uint32(state)))
+	}
+	if e.more != nil {
+		e.endMore(int(uint32(state)), outcome, latency)
+	}
+}
+
+// endMore ends what unusual calls hold.
+func (e *Entry) endMore(cost int, outcome Outcome, latency time.Duration) {
+	for _, b := range e.more.bulkheads {
+		b.Release(cost)
+	}
+	if e.more.checked != nil {
+		e.table.res.eng.checkersDone(e.more.admittedBy, e.more.checked, outcome, latency, true)
+	}
+}

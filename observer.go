@@ -1,0 +1,139 @@
+package cordon
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cordon-go/cordon/breaker"
+	"github.com/cordon-go/cordon/rule"
+)
+
+// Observer receives events. Every function may be nil. They are called with no lock held, by the goroutine that
+// caused the event, so they must be quick and safe for concurrent use; they may call the engine. A panic in one is
+// an internal fault and hurts nobody.
+type Observer struct {
+	// Block is called for every refusal, and for every one that a rule in shadow would have made.
+	Block func(BlockEvent)
+	// Breaker is called for every change of a breaker's state, in order for each breaker.
+	Breaker func(BreakerEvent)
+	// Report is called with the report on every offered set of rules, refused ones included. Documents identical to
+	// the one offered before are not offered.
+	Report func(rule.Report)
+	// Fault is called for internal faults.
+	Fault func(FaultEvent)
+}
+
+// BlockEvent is one refusal.
+type BlockEvent struct {
+	// Err says what refused, and where.
+	Err *BlockedError
+	// Origin is the caller, if the request named it.
+	Origin string
+	// Shadow is true when the rule only would have refused: the call was not refused by it.
+	Shadow bool
+}
+
+// BreakerEvent is one change of a breaker's state.
+type BreakerEvent struct {
+	// Resource and RuleID say which breaker.
+	Resource, RuleID string
+	// Transition holds the states and the numbers that decided.
+	Transition breaker.Transition
+	// Time is the time of day.
+	Time time.Time
+	// Shadow is true for a breaker in shadow, which refuses nothing.
+	Shadow bool
+}
+
+// FaultEvent is an internal fault: something handed to the engine (a checker, a classifier, an observer) panicked.
+type FaultEvent struct {
+	// Where says what failed, as "checker quota".
+	Where string
+	// Resource is the call's, "" outside of calls.
+	Resource string
+	// Err is what it panicked with.
+	Err error
+}
+
+// Checker is a check of one's own, called in every Enter of the engine. It must be safe for concurrent use.
+type Checker interface {
+	// Name identifies the checker in errors, events and snapshots.
+	Name() string
+	// Check admits the call (nil) or refuses it, without waiting. A *BlockedError is returned to the caller as it
+	// is, any other error inside one of KindCustom.
+	Check(call *CheckedCall) error
+	// Done is called once for every call that Check admitted. ran is false when the call was refused after
+	// all, or given up while it waited: what Check reserved is to be given back.
+	Done(call *CheckedCall, outcome Outcome, latency time.Duration, ran bool)
+}
+
+// CheckedCall is the call that a Checker judges. It is the same pointer in Check and Done.
+type CheckedCall struct {
+	// Context is the caller's.
+	Context context.Context
+	// Request is what Enter was called with; its Resource is set for handles too.
+	Request Request
+	// Now is the reading of the engine's clock at Enter.
+	Now time.Duration
+}
+
+// fault counts and reports a panic. It never panics itself.
+func (e *Engine) fault(where, resource string, recovered any) {
+	e.faults.Add(1)
+	err, ok := recovered.(error)
+	if !ok {
+		err = fmt.Errorf("panic: %v", recovered)
+	}
+	e.log.warn("internal fault", "where", where, "resource", resource, "error", err)
+	for _, o := range e.cfg.observers {
+		if o.Fault != nil {
+			e.guardQuietly(func() { o.Fault(FaultEvent{Where: where, Resource: resource, Err: err}) })
+		}
+	}
+}
+
+// guardQuietly runs f and only counts a panic: it is for the reporting of faults itself.
+func (e *Engine) guardQuietly(f func()) {
+	defer func() {
+		if recover() != nil {
+			e.faults.Add(1)
+		}
+	}()
+	f()
+}
+
+// guard runs f and turns a panic into a fault event.
+func (e *Engine) guard(where, resource string, f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.fault(where, resource, p)
+		}
+	}()
+	f()
+}
+
+func (e *Engine) notifyBlock(b *BlockedError, origin string, shadow bool) {
+	for _, o := range e.blockObservers {
+		e.guard("observer of blocks", b.Resource, func() { o(BlockEvent{Err: b, Origin: origin, Shadow: shadow}) })
+	}
+}
+
+func (e *Engine) notifyBreaker(ev BreakerEvent) {
+	e.log.info("breaker changed", "resource", ev.Resource, "rule", ev.RuleID, "from", ev.Transition.From,
+		"to", ev.Transition.To, "reason", ev.Transition.Reason, "shadow", ev.Shadow)
+	for _, o := range e.cfg.observers {
+		if o.Breaker != nil {
+			e.guard("observer of breakers", ev.Resource, func() { o.Breaker(ev) })
+		}
+	}
+}
+
+func (e *Engine) notifyReport(r rule.Report) {
+	e.log.report(r)
+	for _, o := range e.cfg.observers {
+		if o.Report != nil {
+			e.guard("observer of reports", "", func() { o.Report(r) })
+		}
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package cordon
+
+const raceEnabled = false

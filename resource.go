@@ -1,0 +1,217 @@
+package cordon
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cordon-go/cordon/stat"
+)
+
+// The counters of a resource's window.
+const (
+	counterPassed = iota
+	counterSucceeded
+	counterFailed
+	counterIgnored
+	counterLatency // in units of 64ns
+	counters
+)
+
+const (
+	latencyShift  = 6
+	windowBucket  = time.Second
+	windowBuckets = 10
+	// histogramAfter is how many calls a resource must have had before it gets a histogram: most resources of a large
+	// application hardly have any.
+	histogramAfter = 100
+	histogramSpan  = windowBucket * windowBuckets
+)
+
+// resource is one named thing that calls are made to, with its statistics and its compiled rules.
+type resource struct {
+	eng   *Engine
+	table atomic.Pointer[table]
+
+	window    *stat.Window
+	histogram atomic.Pointer[stat.Histogram]
+	young     atomic.Int32 // completions counted until there is a histogram
+	pinned    atomic.Bool  // a handle holds it
+
+	gaveUp           atomic.Int64
+	blockedByChecker atomic.Int64
+
+	name string
+	hash uint64
+
+	// mu serialises compiling the table and guards what follows.
+	mu      sync.Mutex
+	resting *table               // the table of a resource marked as idle
+	dropped bool                 // the registry has let the resource go
+	gone    [kinds]refusalCounts // of rules that apply no longer
+	// A common resource of names beyond the bound has the rules of one of them, chosen anew under every ruleset.
+	represents      string
+	representsUnder *ruleset
+
+	// idle is guarded by the registry's lock.
+	idle idleMark
+}
+
+// refusalCounts counts what rules refused, and in shadow would have.
+type refusalCounts struct{ blocked, shadowed int64 }
+
+func newResource(e *Engine, name string, hash uint64) *resource {
+	return &resource{
+		eng:    e,
+		name:   name,
+		hash:   hash,
+		window: stat.NewWindow(windowBucket, windowBuckets, counters),
+	}
+}
+
+// current returns the resource's table for the rules in force, or nil if the resource was dropped: then its name must be looked up again.
+func (r *resource) current() *table {
+	t := r.table.Load()
+	if t != nil && t.set == r.eng.set.Load() {
+		return t
+	}
+	return r.compile()
+}
+
+// compile makes the table for the rules in force, carrying over all state that is still meant.
+func (r *resource) compile() *table {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.dropped {
+		return nil
+	}
+	set := r.eng.set.Load()
+	old := r.table.Load()
+	if old == nil {
+		old, r.resting = r.resting, nil
+	}
+	if old == nil || old.set != set {
+		name := r.name
+		if r.representsUnder != nil {
+			name = r.represents
+		}
+		old = newTable(r, set, set.match(name), old)
+	}
+	r.table.Store(old)
+	return old
+}
+
+// represent makes a common resource apply the rules that name is matched by.
+func (r *resource) represent(name string, set *ruleset) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.representsUnder == set {
+		return
+	}
+	r.represents, r.representsUnder = strings.Clone(name), set
+	r.table.Store(newTable(r, set, set.match(name), r.table.Load()))
+}
+
+func (r *resource) representedUnder() *ruleset {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.representsUnder
+}
+
+// rest puts an idle resource to rest: the next call compiles its table anew, under the lock. It reports false if some
+// state is in use. The caller holds the registry's lock.
+func (r *resource) rest(now time.Duration) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t := r.table.Load(); t != nil {
+		if !t.idle(now) {
+			return false
+		}
+		r.resting = t
+		r.table.Store(nil)
+	}
+	return true
+}
+
+// drop lets a resting resource go, unless a call has woken it. The caller holds the registry's lock.
+func (r *resource) drop() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.table.Load() != nil || r.pinned.Load() {
+		return false
+	}
+	r.dropped = true
+	return true
+}
+
+// pin keeps the resource from being dropped. It reports false if that is too late.
+func (r *resource) pin() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.dropped {
+		r.pinned.Store(true)
+	}
+	return !r.dropped
+}
+
+// completed counts the end of a call.
+func (r *resource) completed(now time.Duration, outcome Outcome, latency time.Duration) {
+	bucket := r.window.Bucket(now)
+	r.window.AddAt(bucket, counterSucceeded+int(outcome), 1)
+	r.window.AddAt(bucket, counterLatency, int64(latency+1<<(latencyShift-1))>>latencyShift)
+	if h := r.histogram.Load(); h != nil {
+		h.Observe(now, latency)
+	} else if r.young.Add(1) > histogramAfter {
+		r.histogram.CompareAndSwap(nil, stat.NewHistogram(histogramSpan))
+	}
+}
+
+// inFlight returns how many admitted calls have not ended. Reading ends before starts keeps it from going negative.
+func (r *resource) inFlight() int64 {
+	ended := r.window.Total(counterSucceeded) + r.window.Total(counterFailed) + r.window.Total(counterIgnored)
+	return r.window.Total(counterPassed) - ended
+}
+
+// Resource is a handle of one resource: calls through it need no look-up by name. It stays valid for the engine's life
+// and keeps the resource from being dropped. The zero Resource admits every call, uncounted.
+type Resource struct{ r *resource }
+
+// Resource returns the handle of a resource, which is made if it is new. Beyond the engine's bound of resources that is the common
+// one of all names that the same rules match.
+func (e *Engine) Resource(name string) Resource {
+	for {
+		r := e.resources.get(name)
+		if r.pin() {
+			return Resource{r}
+		}
+	}
+}
+
+// Name returns the resource's name.
+func (h Resource) Name() string {
+	if h.r == nil {
+		return ""
+	}
+	return h.r.name
+}
+
+// Enter is Engine.Enter for a request with nothing set but the resource.
+func (h Resource) Enter(ctx context.Context) (Entry, error) {
+	if h.r == nil {
+		return Entry{}, nil
+	}
+	return h.r.enter(ctx, 1, nil)
+}
+
+// EnterWith is Engine.Enter; req.Resource is not looked at.
+func (h Resource) EnterWith(ctx context.Context, req Request) (Entry, error) {
+	if h.r == nil {
+		return Entry{}, nil
+	}
+	if req.Cost < 0 {
+		return Entry{}, ErrInvalidCost
+	}
+	return h.r.enter(ctx, normalCost(req.Cost), &req)
+}

@@ -1,0 +1,182 @@
+package cordon
+
+import (
+	"time"
+
+	"github.com/cordon-go/cordon/breaker"
+	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/rule"
+)
+
+// ruleset is all rules in force at one moment, ready to be asked. It is immutable.
+type ruleset struct {
+	flow        *rule.Index[flow.Rule]
+	concurrency *rule.Index[flow.ConcurrencyRule]
+	breaker     *rule.Index[breaker.Rule]
+
+	// related holds what rules need to know of other resources' traffic, by the other resource's name.
+	related map[string][]*relatedGauge
+	// shared holds the state of rules whose budget all matched resources share, by kind and id.
+	shared map[sharedKey]any
+	// asksUnder is true when some rule asks under which entrance a call came in.
+	asksUnder bool
+	// closed is true for the last ruleset of a closed engine, which has nothing else.
+	closed bool
+}
+
+// sharedName stands for all resources of a rule whose state they share.
+const sharedName = "(shared)"
+
+type sharedKey struct {
+	kind Kind
+	id   string
+}
+
+// relatedGauge counts how much the related resource has passed per interval.
+type relatedGauge struct {
+	per    time.Duration
+	passes *flow.Gauge
+}
+
+// matched are the rules that apply to one resource, in written order.
+type matched struct {
+	flow        []flow.Rule
+	concurrency []flow.ConcurrencyRule
+	breaker     []breaker.Rule
+}
+
+// newRuleset makes the rules ready to be asked, taking over from old what did not change.
+func newRuleset(old *ruleset, rules Rules, e *Engine) *ruleset {
+	s := &ruleset{related: map[string][]*relatedGauge{}, shared: map[sharedKey]any{}}
+	if old == nil || old.closed {
+		s.flow = rule.NewIndex(rules.Flow)
+		s.concurrency = rule.NewIndex(rules.Concurrency)
+		s.breaker = rule.NewIndex(rules.Breaker)
+		old = &ruleset{}
+	} else {
+		s.flow = old.flow.Update(rules.Flow)
+		s.concurrency = old.concurrency.Update(rules.Concurrency)
+		s.breaker = old.breaker.Update(rules.Breaker)
+	}
+	for i := range rules.Flow {
+		r := &rules.Flow[i]
+		s.asksUnder = s.asksUnder || r.Under != ""
+		if r.Related != "" {
+			s.relate(old, r)
+		} else if r.Shared {
+			s.shared[sharedKey{KindFlow, r.ID}] = carryRate(old.sharedFlow(r.ID), *r, sharedName, &ruleset{}, e)
+		}
+	}
+	for i := range rules.Concurrency {
+		r := &rules.Concurrency[i]
+		s.asksUnder = s.asksUnder || r.Under != ""
+		if r.Shared {
+			s.shared[sharedKey{KindConcurrency, r.ID}] = carryBulkhead(old.sharedBulkhead(r.ID), *r, sharedName, nil, e)
+		}
+	}
+	for i := range rules.Breaker {
+		if r := &rules.Breaker[i]; r.Shared {
+			s.shared[sharedKey{KindBreaker, r.ID}] = carryBreaker(old.sharedBreaker(r.ID), *r, sharedName, nil, e)
+		}
+	}
+	return s
+}
+
+func (s *ruleset) sharedFlow(id string) *flowState {
+	st, _ := s.shared[sharedKey{KindFlow, id}].(*flowState)
+	return st
+}
+
+func (s *ruleset) sharedBulkhead(id string) *bulkheadState {
+	st, _ := s.shared[sharedKey{KindConcurrency, id}].(*bulkheadState)
+	return st
+}
+
+func (s *ruleset) sharedBreaker(id string) *breakerState {
+	st, _ := s.shared[sharedKey{KindBreaker, id}].(*breakerState)
+	return st
+}
+
+// relate makes sure that there is a gauge for the related resource of r.
+func (s *ruleset) relate(old *ruleset, r *flow.Rule) {
+	if s.gauge(r.Related, interval(r)) != nil {
+		return
+	}
+	g := &relatedGauge{per: interval(r), passes: old.gauge(r.Related, interval(r))}
+	if g.passes == nil {
+		g.passes = flow.NewGauge(interval(r))
+	}
+	s.related[r.Related] = append(s.related[r.Related], g)
+}
+
+// gauge returns the gauge of a related resource for an interval, or nil.
+func (s *ruleset) gauge(name string, per time.Duration) *flow.Gauge {
+	for _, g := range s.related[name] {
+		if g.per == per {
+			return g.passes
+		}
+	}
+	return nil
+}
+
+func interval(r *flow.Rule) time.Duration {
+	if r.Per == 0 {
+		return time.Second
+	}
+	return r.Per
+}
+
+// match returns the rules that apply to a resource.
+func (s *ruleset) match(name string) matched {
+	if s.closed {
+		return matched{}
+	}
+	var m matched
+	m.flow, _ = s.flow.Match(name)
+	m.concurrency, _ = s.concurrency.Match(name)
+	m.breaker, _ = s.breaker.Match(name)
+	return m
+}
+
+// matched returns the ids of the rules that apply to a resource, each with its kind.
+func (s *ruleset) matched(name string) []string {
+	m := s.match(name)
+	var ids []string
+	for _, r := range m.flow {
+		ids = append(ids, "flow "+r.ID)
+	}
+	for _, r := range m.concurrency {
+		ids = append(ids, "concurrency "+r.ID)
+	}
+	for _, r := range m.breaker {
+		ids = append(ids, "breaker "+r.ID)
+	}
+	return ids
+}
+
+// names reports whether a rule is for that resource by name, or about it.
+func (s *ruleset) names(name string) bool {
+	if s.closed {
+		return false
+	}
+	if _, ok := s.related[name]; ok {
+		return true
+	}
+	_, f := s.flow.Match(name)
+	if f {
+		return true
+	}
+	if _, c := s.concurrency.Match(name); c {
+		return true
+	}
+	_, b := s.breaker.Match(name)
+	return b
+}
+
+// all returns the rules, which must not be changed.
+func (s *ruleset) all() Rules {
+	if s.closed {
+		return Rules{}
+	}
+	return Rules{Flow: s.flow.Rules(), Concurrency: s.concurrency.Rules(), Breaker: s.breaker.Rules()}
+}

@@ -1,0 +1,159 @@
+package cordon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/cordon-go/cordon/datasource"
+	"github.com/cordon-go/cordon/rule"
+)
+
+// Decoded is what a decoder made of a document.
+type Decoded struct {
+	// Rules are the good rules.
+	Rules Rules
+	// Problems are the faults of refused rules, each with Kind and RuleID set so that the last good version can stay in force, and warnings.
+	Problems rule.Problems
+	// Partial asks to apply the good rules although others were refused; otherwise a fault in Problems refuses the document.
+	Partial bool
+}
+
+// Decoder reads a document. The error says that it cannot be read as a whole. source names the document in messages.
+type Decoder func(source string, data []byte) (Decoded, error)
+
+// WatchOption adjusts Watch.
+type WatchOption interface{ applyWatch(*watchConfig) }
+
+type watchOptionFunc func(*watchConfig)
+
+func (f watchOptionFunc) applyWatch(c *watchConfig) { f(c) }
+
+type watchConfig struct {
+	firstWithin time.Duration
+	onBadRule   *BadRulePolicy
+	pump        datasource.PumpOptions
+}
+
+// FirstWithin bounds how long Watch waits for the first document; default 5s, 0 does not wait.
+func FirstWithin(d time.Duration) WatchOption {
+	return watchOptionFunc(func(c *watchConfig) { c.firstWithin = d })
+}
+
+// OnBadRule says what becomes of a readable document with bad rules, instead of what the decoder wants.
+func OnBadRule(p BadRulePolicy) WatchOption {
+	return watchOptionFunc(func(c *watchConfig) { c.onBadRule = &p })
+}
+
+// Debounce says how long a source must be quiet before its newest document is applied; default 50ms, negative for none.
+func Debounce(d time.Duration) WatchOption {
+	return watchOptionFunc(func(c *watchConfig) { c.pump.Debounce = d })
+}
+
+// BadRulePolicy says what becomes of a readable document with bad rules.
+type BadRulePolicy uint8
+
+const (
+	// RefuseDocument leaves the rules in force as they are.
+	RefuseDocument BadRulePolicy = iota
+	// KeepGood applies the good rules, and in place of a bad one its last good version if there was one.
+	KeepGood
+)
+
+// Watch is a source that an engine takes rules from. Its methods are safe for concurrent use.
+type Watch struct {
+	pump   *datasource.Pump
+	owner  *owner
+	report atomic.Pointer[rule.Report]
+}
+
+// Watch puts a source's rules in force, now and at every change, until ctx is done or the watch or the engine is closed. It waits for
+// the first document (see FirstWithin). An error says why no rules of the source are in force yet; the source goes on being watched all the same, so that
+// a service can start without it. A document that cannot be read or is refused leaves the rules in force as they are.
+//
+// Every source owns the rules it brought. Where two bring a rule of one kind with one id, that of the source watched
+// earlier stays, and the report on the later says so. Rules given by Apply come before all sources.
+func (e *Engine) Watch(ctx context.Context, src datasource.Source, dec Decoder, opts ...WatchOption) (*Watch, error) {
+	c := watchConfig{firstWithin: 5 * time.Second}
+	c.pump.Clock, c.pump.Logger = e.clock, e.cfg.logger
+	for _, o := range opts {
+		o.applyWatch(&c)
+	}
+	w := &Watch{owner: &owner{source: src.Name()}}
+	e.applyMu.Lock()
+	if e.closed {
+		e.applyMu.Unlock()
+		return nil, fmt.Errorf("cordon: watch %s: the engine is closed", src.Name())
+	}
+	e.owners = append(e.owners, w.owner)
+	e.watches = append(e.watches, w)
+	w.pump = datasource.Start(ctx, src, func(d datasource.Document) error { return e.take(w, dec, c.onBadRule, d) }, c.pump)
+	e.applyMu.Unlock()
+	if c.firstWithin <= 0 {
+		return w, nil
+	}
+	first, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	tooLate := fmt.Errorf("no document within %v", c.firstWithin)
+	timer := e.clock.AfterFunc(c.firstWithin, func() { cancel(tooLate) })
+	defer timer.Stop()
+	if err := w.pump.First(first); err != nil {
+		if cause := context.Cause(first); errors.Is(cause, tooLate) {
+			err = cause
+		}
+		return w, fmt.Errorf("cordon: no rules of %s are in force yet: %w", src.Name(), err)
+	}
+	return w, nil
+}
+
+// take decodes and applies one document of a watched source.
+func (e *Engine) take(w *Watch, dec Decoder, policy *BadRulePolicy, d datasource.Document) error {
+	source := w.owner.source
+	decoded, err := dec(source, d.Data)
+	if err != nil {
+		rep := rule.Report{Source: source, Version: d.Version, Problems: problemsOf(err, source)}
+		e.stamp(&rep)
+		w.report.Store(&rep)
+		e.notifyReport(rep)
+		return err
+	}
+	keepGood := decoded.Partial
+	if policy != nil {
+		keepGood = *policy == KeepGood
+	}
+	rep := e.apply(w.owner, decoded, keepGood, d.Version)
+	w.report.Store(&rep)
+	if !rep.Applied {
+		return rep.Problems.Faults()
+	}
+	return nil
+}
+
+// problemsOf returns the problems in an error, or makes one of it.
+func problemsOf(err error, source string) rule.Problems {
+	var list rule.Problems
+	if errors.As(err, &list) {
+		return list
+	}
+	var one rule.Problem
+	if errors.As(err, &one) {
+		return rule.Problems{one}
+	}
+	return rule.Problems{{Source: source, Index: -1, Message: err.Error()}}
+}
+
+// Health returns how the source is doing.
+func (w *Watch) Health() datasource.Health { return w.pump.Health() }
+
+// Report returns the report on the newest document; the zero report before the first.
+func (w *Watch) Report() rule.Report {
+	if r := w.report.Load(); r != nil {
+		return *r
+	}
+	return rule.Report{Source: w.owner.source}
+}
+
+// Close ends the watch and waits until it has. Its rules stay in force. It must not be called from an observer of reports.
+func (w *Watch) Close() error { return w.pump.Close() }
