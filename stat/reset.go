@@ -4,8 +4,7 @@ import "time"
 
 // Reset empties the window (not the totals): whatever was added with a time before now is
 // no longer in any sum, and what is still to come for the buckets before now's is late. Of the
-// bucket of now, all that was added so far is gone. (In a window of one bucket, late
-// additions are only those before the bucket that precedes now's.)
+// bucket of now, all that was added so far is gone.
 //
 // An addition for a bucket up to now's that races with Reset counts as before it, as after it, or as late.
 func (w *Window) Reset(now time.Duration) {
@@ -45,10 +44,8 @@ func (w *Window) resetWord(i int, bucket int64) {
 
 // between returns a number after that of the closed bucket and before the next one of its place.
 // Which one depends on the number of moves so far, so that, of several resets within a bucket, each gives
-// another and takeBack is not misled. A window of one bucket has none between.
+// another and takeBack is not misled. In a window of one bucket there is none between: it is the next one.
 func (w *Window) between(closed int64) int64 {
-	if w.buckets == 1 {
-		return closed
-	}
-	return closed + 1 + int64(w.moves.Load()>>32)%int64(w.buckets-1)
+	choices := max(int64(w.buckets)-1, 1)
+	return closed + 1 + int64(w.moves.Load()>>32)%choices
 }
