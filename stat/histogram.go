@@ -21,7 +21,8 @@ type Histogram struct {
 type generation struct {
 	start time.Duration // a multiple of the span
 	// previous is the span just before, if anything was observed in it. It is cut off when
-	// the generation is no longer current.
+	// the generation is no longer current (and may be begun again by whoever had not seen
+	// that yet, for nobody).
 	previous atomic.Pointer[generation]
 	cells    [cellCount]atomic.Uint32
 }
@@ -57,11 +58,9 @@ func (h *Histogram) generationOf(now time.Duration) *generation {
 		switch {
 		case g != nil && g.start == start:
 			return g
+		case g != nil && g.start-start == h.span:
+			return g.before(start)
 		case g != nil && g.start > start:
-			previous := g.previous.Load()
-			if previous != nil && previous.start == start {
-				return previous
-			}
 			return nil
 		}
 		next := &generation{start: start}
@@ -75,6 +74,19 @@ func (h *Histogram) generationOf(now time.Duration) *generation {
 			return next
 		}
 	}
+}
+
+// before returns the generation of the span before g's, which starts at start. It is begun if
+// nothing was observed in it before g began.
+func (g *generation) before(start time.Duration) *generation {
+	if previous := g.previous.Load(); previous != nil {
+		return previous
+	}
+	late := &generation{start: start}
+	if g.previous.CompareAndSwap(nil, late) {
+		return late
+	}
+	return g.before(start)
 }
 
 // count adds one to a cell. A full cell stays full.

@@ -72,13 +72,14 @@ func TestAStrayAdditionAcrossResets(t *testing.T) {
 	word, after := w.stray(10, 0, 5) // lands in the emptied word
 	w.AddAt(10, 0, 1)
 	w.Reset(10 * testWidth)
-	other, afterOther := w.stray(10, 0, 5)
+	other, afterOther := w.stray(10, 0, 7)
 	w.takeBack(word, 0, after, 5)
-	w.takeBack(other, 0, afterOther, 5)
+	w.takeBack(other, 0, afterOther, 7)
+	require.Zero(t, w.Sum(10*testWidth, 0))
 	w.AddAt(10, 0, 2)
 	require.EqualValues(t, 2, w.Sum(10*testWidth, 0))
-	require.EqualValues(t, 10, w.Late(0))
-	require.EqualValues(t, 14, w.Total(0))
+	require.EqualValues(t, 12, w.Late(0))
+	require.EqualValues(t, 16, w.Total(0))
 }
 
 // While a count is out of its word and not yet in the retired sum, Total waits.
@@ -137,6 +138,15 @@ func TestAnAnnouncedJumpIsFinishedByAnyone(t *testing.T) {
 		require.EqualValues(t, 31, w.Total(1))
 		require.True(t, w.AddAt(w.Bucket(testWidth*(61<<eraBits)), 1, 1))
 	}
+}
+
+// In an era, buckets from the start of the one before it are open, and no earlier ones.
+func TestWhatAnEraLeavesOpen(t *testing.T) {
+	t.Parallel()
+	w := NewWindow(testWidth, 10, 1)
+	require.True(t, w.AddAt(800<<eraBits, 0, 1))
+	require.False(t, w.AddAt(799<<eraBits-1, 0, 1))
+	require.True(t, w.AddAt(799<<eraBits+1, 0, 1))
 }
 
 // A goroutine that was stopped in a sweep must change nothing when it goes on in a later era.
