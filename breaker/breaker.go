@@ -66,50 +66,49 @@ func (b *Breaker) Acquire(now time.Duration) (p Permit, retryAfter time.Duration
 }
 
 // acquireUnclosed is Acquire when the breaker was not simply closed.
-func (b *Breaker) acquireUnclosed(now time.Duration) (Permit, time.Duration, bool) {
-	ph := b.phase.Load()
-	switch ph.state {
-	case Disabled:
-		return 0, 0, true
-	case ForcedOpen:
-		return 0, ph.settings.open, false
-	case Open:
-		if now < ph.until {
-			return 0, ph.until - now, false
+func (b *Breaker) acquireUnclosed(now time.Duration) (p Permit, retryAfter time.Duration, ok bool) {
+	for {
+		ph := b.phase.Load()
+		switch ph.state {
+		case Disabled:
+			return 0, 0, true
+		case ForcedOpen:
+			return 0, ph.settings.open, false
+		case Open:
+			if now < ph.until {
+				return 0, ph.until - now, false
+			}
+		case HalfOpen:
+			if full := time.Duration(ph.recovery.fullUntil.Load()); now < full {
+				return 0, min(full-now, ph.settings.open), false
+			}
+		default:
+			return ph.permit, 0, true
 		}
-		return b.probe(now)
-	case HalfOpen:
-		if full := time.Duration(ph.recovery.fullUntil.Load()); now < full {
-			return 0, min(full-now, ph.settings.open), false
-		}
-		return b.probe(now)
+		if p, ok := b.probe(now); ok {
+			return p, 0, true
+		} // others were quicker, and left another state or no room
 	}
-	return ph.permit, 0, true
 }
 
-// probe admits a call as a probe, unless others were quicker. It begins the recovery of a breaker whose open time is over.
-func (b *Breaker) probe(now time.Duration) (Permit, time.Duration, bool) {
+// probe admits a call as a probe if it still may be one. It begins the recovery of a breaker whose open time is over.
+func (b *Breaker) probe(now time.Duration) (p Permit, ok bool) {
 	b.mu.Lock()
 	ph := b.phase.Load()
 	begins := ph.state == Open && now >= ph.until
 	if begins {
 		ph = b.change(now, HalfOpen, counts{}, "the open time is over")
 	}
-	var permit Permit
-	admitted := false
 	if ph.state == HalfOpen {
 		b.stamp = nextStamp(b.stamp)
-		permit = b.stamp | probeFlag
-		admitted = ph.recovery.admit(now, &ph.settings, permit)
+		p = b.stamp | probeFlag
+		ok = ph.recovery.admit(now, &ph.settings, p)
 	}
 	b.mu.Unlock()
 	if begins {
 		b.tell()
 	}
-	if !admitted {
-		return b.acquireUnclosed(now)
-	}
-	return permit, 0, true
+	return p, ok
 }
 
 // Done reports how an admitted call ended, once, with the latency it had. A result that belongs to an older state than the

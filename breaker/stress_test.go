@@ -41,7 +41,7 @@ func together(n int, f func(i int)) {
 
 // Faults #29, law 1: of 200 racing calls exactly Probes are admitted when the open time is over.
 func TestProbesRaceForAdmission(t *testing.T) {
-	for round := range rounds(300) {
+	for round := range rounds(1000) {
 		probes := round%4 + 1
 		b, events := newBreaker(t, breaker.Rule{Trip: breaker.Consecutive, Threshold: 1, Open: sec, Probes: probes})
 		call(b, 0, stat.Failure, 0)
