@@ -1,0 +1,50 @@
+package sentinel
+
+// javaCluster is what makes a flow rule of Java one of a cluster. cordon counts by itself and looks at it only to tell what Java would refuse;
+// it stays in Element.Unused.
+type javaCluster struct {
+	on                           bool
+	flowID, thresholdType        int64
+	fallback                     bool
+	strategy                     int64
+	sampleCount, windowMs        int64
+	resourceTimeout, offlineTime int64
+	timeoutStrategy, refuse      int64
+}
+
+// readCluster reads clusterConfig, which is only looked at in cluster mode.
+func (r *reader) readCluster(grade int64) javaCluster {
+	in := r.object("clusterConfig", clusterKeys)
+	if in == nil {
+		r.fault("clusterConfig", "an object with a flowId", "clusterMode needs it, and it is missing")
+		return javaCluster{}
+	}
+	threads := grade == javaGradeThreads
+	c := javaCluster{
+		on:              true,
+		thresholdType:   in.whole("thresholdType", 0, anInt),
+		fallback:        in.bool("fallbackToLocalWhenFail", true),
+		strategy:        in.whole("strategy", 0, span{0, 0}),
+		sampleCount:     in.whole("sampleCount", 10, positive),
+		windowMs:        in.whole("windowIntervalMs", 1000, positive),
+		resourceTimeout: in.whole("resourceTimeout", 2000, ifUsed(threads, positive)),
+		timeoutStrategy: in.whole("resourceTimeoutStrategy", 0, ifUsed(threads, anInt.from(0))),
+		refuse:          in.whole("acquireRefuseStrategy", 0, ifUsed(threads, anInt.from(0))),
+		offlineTime:     in.whole("clientOfflineTime", 2000, ifUsed(threads, positive)),
+	}
+	if in.has("flowId") {
+		c.flowID = in.whole("flowId", 0, aLong.from(1))
+	} else {
+		in.fault("flowId", "a whole number above 0", "a cluster rule needs it, and it is missing")
+	}
+	if c.windowMs%c.sampleCount != 0 {
+		in.fault("sampleCount", "a divisor of windowIntervalMs", "%d does not divide the window of %d ms", c.sampleCount, c.windowMs)
+	}
+	const globally = 1
+	if c.thresholdType == globally {
+		r.warn("clusterMode", "", "the limit is one for the whole cluster, but cordon has no token server: each process counts by itself and may use all of it")
+	} else {
+		r.warn("clusterMode", "", "cordon has no token server: each process counts by itself, to the same limit")
+	}
+	return c
+}

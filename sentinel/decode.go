@@ -1,0 +1,311 @@
+package sentinel
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	cordon "github.com/cordon-go/cordon"
+	"github.com/cordon-go/cordon/rule"
+)
+
+// ErrEmpty is in the error for a document that is empty, or null. Sentinel would drop all rules; here only [] says so.
+var ErrEmpty = errors.New("the document is empty")
+
+// Decoder returns a decoder for Engine.Watch of documents of the given kind. It keeps Sentinel's habit: the good rules of a readable document apply,
+// and bad ones are reported by position, index, id and field. A document that cannot be read as a whole is refused: broken, empty, null, of another
+// kind, of mixed dialects. An empty array is read as no rules.
+func Decoder(kind Kind, opts ...Option) cordon.Decoder {
+	return func(source string, data []byte) (cordon.Decoded, error) {
+		doc, err := Decode(kind, source, data, opts...)
+		if err != nil {
+			return cordon.Decoded{}, err
+		}
+		return cordon.Decoded{Rules: doc.Rules(), Problems: doc.Problems, Partial: true}, nil
+	}
+}
+
+// Decode reads a document of the given kind; source is for messages. The error says why it cannot be read as a whole: it is a rule.Problem,
+// and ErrEmpty or ErrUnsupported where they fit. Faults of single rules are in the document.
+func Decode(kind Kind, source string, data []byte, opts ...Option) (Document, error) {
+	d := decoder{
+		config: newConfig(opts),
+		keys:   keysOf(kind),
+		doc:    Document{Source: source, Kind: kind},
+	}
+	if err := d.read(data); err != nil {
+		return Document{}, err
+	}
+	return d.doc, nil
+}
+
+// decoder reads one document.
+type decoder struct {
+	config
+	keys keyTable
+	doc  Document
+}
+
+// documentError is a Problem of a whole document with an error that programs can ask for.
+type documentError struct {
+	rule.Problem
+	cause error
+}
+
+func (e *documentError) Unwrap() []error { return []error{e.Problem, e.cause} }
+
+// refuse makes the error for the document as a whole.
+func (d *decoder) refuse(at rule.Position, want, format string, args ...any) rule.Problem {
+	return rule.Problem{
+		Source:   d.doc.Source,
+		Position: at,
+		Index:    -1,
+		Message:  fmt.Sprintf(format, args...),
+		Want:     want,
+	}
+}
+
+func (d *decoder) read(data []byte) error {
+	if err := d.checkKind(); err != nil {
+		return err
+	}
+	root, err := d.parse(data)
+	if err != nil {
+		return err
+	}
+	d.doc.Elements = make([]Element, len(root.Items))
+	for i := range root.Items {
+		d.doc.Elements[i] = newElement(i, &root.Items[i], d.keys)
+	}
+	if err := d.foreign(); err != nil {
+		return err
+	}
+	if err := d.tellDialects(); err != nil {
+		return err
+	}
+	for i := range d.doc.Elements {
+		d.convert(&d.doc.Elements[i])
+	}
+	d.collapse()
+	d.warnStrays()
+	d.identify()
+	for i := range d.doc.Elements {
+		d.doc.Problems = append(d.doc.Problems, d.doc.Elements[i].Problems...)
+	}
+	return nil
+}
+
+func (d *decoder) checkKind() error {
+	kind := d.doc.Kind
+	if kind.Supported() {
+		if kind == Isolation && d.dialect == Java {
+			return d.refuse(rule.Position{}, "kind flow", "Sentinel Java has no isolation rules: it limits concurrency by flow rules of grade 0")
+		}
+		return nil
+	}
+	p := d.refuse(rule.Position{}, "flow, breaker or isolation", "%v rules of Sentinel are not supported yet", kind)
+	return &documentError{p, ErrUnsupported}
+}
+
+const wantArray = "an array of rules; [] if there are to be none"
+
+// parse returns the document's root, which is a list.
+func (d *decoder) parse(data []byte) (*rule.Node, error) {
+	if len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\uFEFF")))) == 0 {
+		return nil, &documentError{d.refuse(rule.Position{}, wantArray, "the document is empty, which does not clear the rules"), ErrEmpty}
+	}
+	// Repeated keys are no fault to either Sentinel: the last one counts.
+	root, err := rule.ParseJSON(data, rule.ParseOptions{Lenient: d.dialect != Go, AllowDuplicates: true})
+	if err != nil {
+		var p rule.Problem
+		if !errors.As(err, &p) {
+			p = d.refuse(rule.Position{}, "", "%v", err)
+		}
+		p.Source = d.doc.Source
+		return nil, p
+	}
+	switch root.Kind {
+	case rule.List:
+		return root, nil
+	case rule.Null:
+		return nil, &documentError{d.refuse(root.Pos, wantArray, "the document is null, which does not clear the rules"), ErrEmpty}
+	default:
+		return nil, d.refuse(root.Pos, wantArray, "the document is %s", aNode(root))
+	}
+}
+
+// foreign refuses the document if an element is plainly a rule of another kind: the neighbours that could be read would be misread.
+func (d *decoder) foreign() error {
+	for i := range d.doc.Elements {
+		e := &d.doc.Elements[i]
+		for _, m := range e.members {
+			s, found := signatures[fold(m.field.Key)]
+			if found && s.kind != d.doc.Kind && !m.known {
+				return d.otherKind(e, m.field.Pos, s.kind, "has the key "+s.name)
+			}
+		}
+		if kinds := kindsOfRule(folded(ruleNode(e.node))); len(kinds) == 1 && kinds[0] == Authority {
+			return d.otherKind(e, e.Position, Authority, "has limitApp and strategy and no limit")
+		}
+	}
+	return nil
+}
+
+func (d *decoder) otherKind(e *Element, at rule.Position, kind Kind, why string) error {
+	p := d.refuse(at, "the kind that the document has", "this is no document of %v rules: element %d is one of the %v rules, as it %s",
+		d.doc.Kind, e.Index, kind, why)
+	if kind.Supported() {
+		return p
+	}
+	p.Message += fmt.Sprintf("; %v rules are not supported yet", kind)
+	return &documentError{p, ErrUnsupported}
+}
+
+// tellDialects sets each element's dialect. An element that does not tell stays Auto and gets the fault; a document that mixes them is refused.
+func (d *decoder) tellDialects() error {
+	d.doc.Dialect = d.dialect
+	var teller *Element
+	for i := range d.doc.Elements {
+		e := &d.doc.Elements[i]
+		if e.node.Kind != rule.Object {
+			continue
+		}
+		d.tellDialect(e)
+		switch {
+		case e.Dialect == Auto || d.doc.Kind == Isolation:
+		case teller == nil:
+			teller, d.doc.Dialect = e, e.Dialect
+		case e.Dialect != teller.Dialect:
+			return d.refuse(e.Position, "one dialect per document, or WithDialect",
+				"the document mixes dialects: element %d is %s, and element %d is %s", teller.Index, teller.evidence(), e.Index, e.evidence())
+		}
+	}
+	if d.doc.Kind == Isolation {
+		d.doc.Dialect = Go
+	}
+	return nil
+}
+
+// evidence says what dialect the element has, and by what that was told.
+func (e *Element) evidence() string {
+	m := e.owned(goOnly)
+	if e.Dialect == Java {
+		m = e.owned(javaOnly, entityOnly)
+	}
+	return fmt.Sprintf("%s's by its key %s", e.Dialect.sentinel(), m.key.name)
+}
+
+func (d *decoder) tellDialect(e *Element) {
+	if d.dialect != Auto {
+		e.Dialect = d.dialect
+		return
+	}
+	java, golang := e.owned(javaOnly, entityOnly), e.owned(goOnly)
+	r := d.reader(e)
+	switch {
+	case java == nil && d.doc.Kind == Isolation:
+		e.Dialect = Go
+	case java != nil && golang != nil:
+		r.faultAt(golang.field.Pos, golang.key.name, "one dialect's keys, or WithDialect",
+			"only sentinel-golang has this key, and only Sentinel Java has %s: the dialect cannot be told", java.key.name)
+	case java != nil:
+		e.Dialect = Java
+	case golang != nil:
+		e.Dialect = Go
+	default:
+		r.faultAt(e.Position, "", "count (Sentinel Java) or threshold (sentinel-golang)",
+			"the rule has no limit, and no key that tells whether it is Sentinel Java's or sentinel-golang's")
+	}
+}
+
+// convert makes the element's native rule, or reports why not.
+func (d *decoder) convert(e *Element) {
+	r := d.reader(e)
+	e.native = nativeKind(d.doc.Kind)
+	if e.node.Kind != rule.Object {
+		r.faultAt(e.Position, "", "an object that is a rule", "the element is %s", aNode(e.node))
+		return
+	}
+	r.identity()
+	switch {
+	case e.Dialect == Auto:
+	case d.doc.Kind == Isolation && e.Dialect == Go:
+		r.goIsolation()
+	case d.doc.Kind == Isolation:
+		r.javaIsolation()
+	case d.doc.Kind == Flow && e.Dialect == Java:
+		r.javaFlow()
+	case d.doc.Kind == Flow:
+		r.goFlow()
+	case e.Dialect == Java:
+		r.javaBreaker()
+	default:
+		r.goBreaker()
+	}
+	if !e.OK() {
+		e.Rules = cordon.Rules{}
+	}
+}
+
+// collapse drops rules that Java holds for the same as an earlier one (equal in all but the id), as Java does.
+func (d *decoder) collapse() {
+	first := make(map[any]int)
+	for i := range d.doc.Elements {
+		e := &d.doc.Elements[i]
+		if e.likeness == nil || !e.OK() {
+			continue
+		}
+		if of, twice := first[e.likeness]; twice {
+			d.reader(e).warnAt(e.Position, "", "", "the rule is equal to element %d and left out, as Sentinel Java does", of)
+			e.Rules = cordon.Rules{}
+			continue
+		}
+		first[e.likeness] = i
+	}
+}
+
+// warnStrays warns of keys that mean nothing, of each once, at the first rule that has it.
+func (d *decoder) warnStrays() {
+	type stray struct{ element, problem, more int }
+	strays := make(map[string]*stray)
+	for i := range d.doc.Elements {
+		e := &d.doc.Elements[i]
+		for j := range e.members {
+			m := &e.members[j]
+			if d.knows(e, m) {
+				continue
+			}
+			folded := fold(m.field.Key)
+			if s := strays[folded]; s != nil {
+				if s.element != i {
+					s.more++
+				}
+				continue
+			}
+			d.reader(e).warnUnknown(m, d.keys)
+			strays[folded] = &stray{element: i, problem: len(e.Problems) - 1}
+		}
+	}
+	for _, s := range strays {
+		if s.more > 0 {
+			d.doc.Elements[s.element].Problems[s.problem].Message += fmt.Sprintf(" (here and in %d more rules)", s.more)
+		}
+	}
+}
+
+// knows reports whether the key means something in the element's dialect, or is known to mean nothing.
+func (d *decoder) knows(e *Element, m *member) bool {
+	if m.outer {
+		return true
+	}
+	if !m.known || m.key.owner == retired {
+		return false
+	}
+	switch e.Dialect {
+	case Java:
+		return m.key.owner != goOnly
+	case Go:
+		return m.key.owner != javaOnly
+	}
+	return true
+}

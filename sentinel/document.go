@@ -1,0 +1,131 @@
+package sentinel
+
+import (
+	"slices"
+
+	cordon "github.com/cordon-go/cordon"
+	"github.com/cordon-go/cordon/rule"
+)
+
+// A Document is a read Sentinel document.
+type Document struct {
+	// Source names the document in problems.
+	Source string
+	// Kind is what it was read as.
+	Kind Kind
+	// Dialect is that of its rules; Auto if no rule told it.
+	Dialect Dialect
+	// Elements are what the array holds, in order.
+	Elements []Element
+	// Problems are the faults and warnings of all elements, in order.
+	Problems rule.Problems
+}
+
+// An Element is one element of a document: a rule, or what was meant to be one.
+type Element struct {
+	// Index is its place in the array, and Position where in the document it begins.
+	Index    int
+	Position rule.Position
+	// Dialect is whose form it has; Auto if that could not be told.
+	Dialect Dialect
+	// ID is the id the element gives, as text; "" if it gives none, or one that an earlier rule of the same kind has.
+	ID string
+	// Resource is the resource's name or expression, as written.
+	Resource string
+	// Rules holds the native rule made of it (one at most, of one kind). It is empty if the element has a fault, or repeats another. A rule's ID is ID; without one
+	// it is left empty, for Engine and rule.DeriveIDs to derive, unless a refused rule of the same document would be left
+	// out of their count: then it is the id derived with that rule counted.
+	Rules cordon.Rules
+	// Problems are its faults, which refuse it, and warnings.
+	Problems rule.Problems
+
+	// node is the element as written, and members are its fields, those around a nested rule first.
+	node    *rule.Node
+	members []member
+	// nested says that the rule is in an object under "rule".
+	nested bool
+	// native is the native kind that it is, or would be, a rule of.
+	native string
+	// match is the native rule's, and regex says that it is an expression.
+	match rule.Match
+	regex bool
+	// ruleID is the rule's id, or the one it would have had; "" without a resource.
+	ruleID string
+	// likeness is equal for rules that Java takes for the same; nil if it takes none.
+	likeness any
+}
+
+// A member is a field of an element.
+type member struct {
+	// key is the field's key as Sentinel spells it, or, where it knows none, as written; known tells which.
+	key   key
+	known bool
+	// outer is a field beside a nested rule, not in it.
+	outer bool
+	field *rule.Field
+}
+
+// OK reports whether the element was understood: it has no fault.
+func (e *Element) OK() bool { return len(e.Problems.Faults()) == 0 }
+
+// Unused returns the element's fields that its native rule does not say: cluster settings, what a dashboard keeps beside a rule, options of other modes, unknown
+// keys. Document.Encode keeps them. For an element that was refused it is all of them.
+func (e *Element) Unused() []rule.Field {
+	object := encodeElement(e)
+	var unused []rule.Field
+	for _, m := range e.members {
+		if !object.says(m.key.name) {
+			unused = append(unused, *m.field)
+		}
+	}
+	return unused
+}
+
+// Rules returns the native rules of all elements.
+func (d *Document) Rules() cordon.Rules {
+	var all cordon.Rules
+	for i := range d.Elements {
+		r := &d.Elements[i].Rules
+		all.Flow = append(all.Flow, r.Flow...)
+		all.Concurrency = append(all.Concurrency, r.Concurrency...)
+		all.Breaker = append(all.Breaker, r.Breaker...)
+	}
+	return all
+}
+
+// newElement takes an array's element apart. Nothing is judged yet.
+func newElement(index int, n *rule.Node, keys keyTable) Element {
+	e := Element{Index: index, Position: n.Pos, node: n}
+	inner := ruleNode(n)
+	e.nested = inner != n
+	e.members = make([]member, 0, len(n.Fields)+len(inner.Fields))
+	if e.nested {
+		for i := range n.Fields {
+			if f := &n.Fields[i]; &f.Value != inner {
+				e.members = append(e.members, newMember(f, keys, true))
+			}
+		}
+	}
+	for i := range inner.Fields {
+		e.members = append(e.members, newMember(&inner.Fields[i], keys, false))
+	}
+	return e
+}
+
+func newMember(f *rule.Field, keys keyTable, outer bool) member {
+	k, known := keys[fold(f.Key)]
+	if !known {
+		k = key{name: f.Key}
+	}
+	return member{key: k, known: known, outer: outer, field: f}
+}
+
+// owned returns the first member whose key only one of the given owners has, or nil.
+func (e *Element) owned(owners ...owner) *member {
+	for i := range e.members {
+		if m := &e.members[i]; m.known && slices.Contains(owners, m.key.owner) {
+			return m
+		}
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package sentinel_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cordon-go/cordon/breaker"
+	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/rule"
+	"github.com/cordon-go/cordon/sentinel"
+)
+
+// FuzzDecode: whatever is read, every rule that comes out is valid, has a limit that was written, is known by a unique id, and can be written back to a
+// document that is read as the same; every problem says where and of what rule.
+func FuzzDecode(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.json")
+	require.NoError(f, err)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(f, err)
+		for kind := range byte(3) {
+			f.Add(data, kind, byte(0))
+		}
+	}
+	for _, valid := range []string{javaRate, javaThreads, javaCluster, javaSlow, javaErrors, goRate, goWarm, goMemory, goSlow, goErrors, goCount, goIsolation} {
+		for dialect := range byte(3) {
+			f.Add([]byte("["+valid+","+valid+",null]"), byte(0), dialect)
+			f.Add([]byte("["+with(valid, `"id":1,"regex":true,"rule":{}`)+"]"), byte(1), dialect)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte, kind, dialect byte) {
+		as := sentinel.Kind(kind%3) + sentinel.Flow
+		doc, err := sentinel.Decode(as, "doc", data, sentinel.WithDialect(sentinel.Dialect(dialect%3)))
+		if err != nil {
+			var p rule.Problem
+			if as != sentinel.Isolation || dialect%3 != byte(sentinel.Java) {
+				require.ErrorAs(t, err, &p)
+			}
+			return
+		}
+		rules := doc.Rules()
+		checkRules(t, rules.Flow)
+		checkRules(t, rules.Concurrency)
+		checkRules(t, rules.Breaker)
+		for _, p := range doc.Problems {
+			require.NotZero(t, p.Position, p)
+			require.NotEmpty(t, p.Kind, p)
+			require.NotEmpty(t, p.Message, p)
+			require.Less(t, p.Index, len(doc.Elements))
+		}
+		for i := range doc.Elements {
+			e := &doc.Elements[i]
+			require.Equal(t, i, e.Index)
+			e.Unused()
+		}
+		if doc.Dialect == sentinel.Auto {
+			require.Empty(t, rules)
+			return
+		}
+		written, _, err := doc.Encode(rules)
+		require.NoError(t, err)
+		require.True(t, json.Valid(written), "%s", written)
+		again, err := sentinel.Decode(as, "doc", written, sentinel.WithDialect(sentinel.Dialect(dialect%3)))
+		require.NoError(t, err, "%s", written)
+		require.Equal(t, derived(rules.Flow), derived(again.Rules().Flow))
+		require.Equal(t, derived(rules.Concurrency), derived(again.Rules().Concurrency))
+		require.Equal(t, derived(rules.Breaker), derived(again.Rules().Breaker))
+	})
+}
+
+func checkRules[R rule.Rule[R]](t *testing.T, rules []R) {
+	t.Helper()
+	require.Empty(t, rule.DeriveIDs("kind", append([]R(nil), rules...)))
+	for _, r := range rules {
+		require.Empty(t, faults(r))
+	}
+}
+
+func derived[R flow.Rule | flow.ConcurrencyRule | breaker.Rule](rules []R) []R {
+	rules = append([]R(nil), rules...)
+	switch rules := any(rules).(type) {
+	case []flow.Rule:
+		rule.DeriveIDs("flow", rules)
+	case []flow.ConcurrencyRule:
+		rule.DeriveIDs("concurrency", rules)
+	case []breaker.Rule:
+		rule.DeriveIDs("breaker", rules)
+	}
+	return rules
+}

@@ -1,0 +1,176 @@
+package sentinel
+
+import "strings"
+
+// owner says which dialect a key belongs to.
+type owner uint8
+
+const (
+	// both dialects have the key; it decides nothing.
+	both owner = iota
+	// javaOnly and goOnly keys tell the dialect.
+	javaOnly
+	goOnly
+	// entityOnly keys are put around a rule by Java's dashboard. They tell the dialect and mean nothing to a rule.
+	entityOnly
+	// retired keys were read by old versions and are ignored by today's.
+	retired
+)
+
+// A key is one that rules of some kind have, spelt as Sentinel spells it.
+type key struct {
+	name  string
+	owner owner
+}
+
+// keyTable finds keys by their folded spelling.
+type keyTable map[string]key
+
+func newKeyTable(groups ...keyGroup) keyTable {
+	t := make(keyTable)
+	for _, g := range groups {
+		for _, name := range strings.Fields(g.names) {
+			t[fold(name)] = key{name, g.owner}
+		}
+	}
+	return t
+}
+
+type keyGroup struct {
+	owner owner
+	names string
+}
+
+const (
+	entityKeys = "app ip port gmtCreate gmtModified"
+	memoryKeys = "lowMemUsageThreshold highMemUsageThreshold memLowWaterMarkBytes memHighWaterMarkBytes"
+)
+
+var (
+	flowKeys = newKeyTable(
+		keyGroup{both, "id resource refResource regex controlBehavior maxQueueingTimeMs warmUpPeriodSec"},
+		keyGroup{javaOnly, "count grade limitApp strategy clusterMode clusterConfig"},
+		keyGroup{goOnly, "threshold tokenCalculateStrategy relationStrategy warmUpColdFactor statIntervalInMs " + memoryKeys},
+		keyGroup{entityOnly, entityKeys},
+	)
+	breakerKeys = newKeyTable(
+		keyGroup{both, "id resource regex minRequestAmount statIntervalMs"},
+		keyGroup{javaOnly, "grade count timeWindow slowRatioThreshold limitApp"},
+		keyGroup{goOnly, "strategy threshold retryTimeoutMs maxAllowedRtMs statSlidingWindowBucketCount probeNum"},
+		keyGroup{entityOnly, entityKeys},
+		keyGroup{retired, "passCount rtSlowRequestAmount"},
+	)
+	// A concurrency limit of Java (a flow rule of grade 0) among isolation rules is read too, so its keys are known.
+	isolationKeys = newKeyTable(
+		keyGroup{both, "id resource regex"},
+		keyGroup{goOnly, "metricType threshold"},
+		keyGroup{javaOnly, "count grade limitApp strategy refResource controlBehavior maxQueueingTimeMs warmUpPeriodSec clusterMode clusterConfig"},
+		keyGroup{entityOnly, entityKeys},
+	)
+	clusterKeys = newKeyTable(keyGroup{javaOnly, "flowId thresholdType fallbackToLocalWhenFail strategy sampleCount windowIntervalMs " +
+		"resourceTimeout resourceTimeoutStrategy acquireRefuseStrategy clientOfflineTime"})
+)
+
+// signatures are keys that only rules of one kind have.
+var signatures = newSignatures(map[Kind]string{
+	Flow:      "tokenCalculateStrategy relationStrategy refResource warmUpPeriodSec warmUpColdFactor statIntervalInMs " + memoryKeys,
+	Breaker:   "timeWindow slowRatioThreshold retryTimeoutMs maxAllowedRtMs statSlidingWindowBucketCount probeNum",
+	Param:     "paramIdx paramIndex paramKey paramFlowItemList specificItems paramsMaxCapacity durationInSec",
+	System:    "highestSystemLoad highestCpuUsage qps avgRt maxThread triggerCount",
+	Authority: "",
+	Gateway:   "resourceMode paramItem intervalSec maxQueueingTimeoutMs apiName predicateItems",
+	Outlier:   "enableActiveRecovery maxEjectionPercent recoveryIntervalMs recycleIntervalS maxRecoveryAttempts",
+})
+
+type signature struct {
+	name string
+	kind Kind
+}
+
+func newSignatures(names map[Kind]string) map[string]signature {
+	t := make(map[string]signature)
+	for kind, list := range names {
+		for _, name := range strings.Fields(list) {
+			t[fold(name)] = signature{name, kind}
+		}
+	}
+	return t
+}
+
+// keysOf returns the keys of a supported kind.
+func keysOf(k Kind) keyTable {
+	switch k {
+	case Flow:
+		return flowKeys
+	case Breaker:
+		return breakerKeys
+	default:
+		return isolationKeys
+	}
+}
+
+// fold makes keys equal that fastjson takes for the same: it ignores case and the signs _ and -.
+func fold(key string) string {
+	var folded []byte
+	for i := range len(key) {
+		c := key[i]
+		switch {
+		case c == '_' || c == '-' || 'A' <= c && c <= 'Z':
+			if folded == nil {
+				folded = append(make([]byte, 0, len(key)), key[:i]...)
+			}
+			if c != '_' && c != '-' {
+				folded = append(folded, c+'a'-'A')
+			}
+		case folded != nil:
+			folded = append(folded, c)
+		}
+	}
+	if folded == nil {
+		return key
+	}
+	return string(folded)
+}
+
+// nearest returns the table's key that a misspelt one probably stands for, "" if none is near.
+func (t keyTable) nearest(written string) string {
+	folded := fold(written)
+	best, bestName := 3, ""
+	for k, entry := range t {
+		d := distance(folded, k)
+		if d < best || d == best && bestName != "" && entry.name < bestName {
+			best, bestName = d, entry.name
+		}
+	}
+	if best*3 > len(folded) {
+		return ""
+	}
+	return bestName
+}
+
+// distance counts the bytes to insert, drop, replace or swap with their neighbour to make b of a; of long texts it is more than is ever near.
+func distance(a, b string) int {
+	const longest = 64
+	if len(a) > longest || len(b) > longest {
+		return longest
+	}
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range len(a) {
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := last[j]
+			if a[i] != b[j] {
+				replace++
+			}
+			row[j+1] = min(replace, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
