@@ -88,7 +88,7 @@ func (m *Manual) Advance(d time.Duration) {
 	target := later(m.now, max(d, 0))
 	for len(m.pending) > 0 && m.pending[0].due <= target {
 		t := heap.Pop(&m.pending).(*manualTimer)
-		m.now = max(m.now, t.due)
+		m.now = t.due // never back: what was due before now has fired
 		m.mu.Unlock()
 		t.fire()
 		m.mu.Lock()

@@ -161,6 +161,25 @@ func TestManualBlockUntil(t *testing.T) {
 	})
 }
 
+func TestManualBlockUntilWakesEveryoneItShould(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := clock.NewManual()
+		var woken atomic.Int32
+		for n := 3; n > 0; n-- {
+			go func() {
+				m.BlockUntil(n)
+				woken.Add(1)
+			}()
+			synctest.Wait()
+		}
+		for n := range int32(3) {
+			m.NewTimer(time.Second)
+			synctest.Wait()
+			require.Equal(t, n+1, woken.Load())
+		}
+	})
+}
+
 // Timers made, stopped and waited for in any order fire as a list sorted by due reading and age says.
 func TestManualAgainstSortedList(t *testing.T) {
 	t.Parallel()

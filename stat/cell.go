@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Latencies are counted in cells: one below 2^9 ns, eight equal ones per octave from there, one from 2^37 ns (137s)
-// on. The middle of a cell is at most a 16th of any latency in it away.
+// Latencies are counted in cells: one below 2^9 ns, eight equal ones per octave from there, one
+// from 2^37 ns (137s) on. The middle of a cell is at most a 16th of any latency in it away.
 const (
 	perOctaveBits = 3
 	firstOctave   = 9
@@ -24,8 +24,8 @@ func cellOf(latency time.Duration) int {
 		return cellCount - 1
 	}
 	octave := bits.Len64(uint64(latency)) - 1
-	// The bits below the leading one, as many as tell the cells of an octave apart. The leading one itself
-	// adds the cells of an octave, which the octave's own number makes up for.
+	// The leading bit and those below it that tell the cells of an octave apart. The leading one
+	// stands for a whole octave of cells, so one less is counted.
 	steps := int(uint64(latency) >> (uint(octave-perOctaveBits) & 63))
 	return (octave-firstOctave-1)<<perOctaveBits + steps + 1
 }
@@ -54,7 +54,8 @@ func quantile(cells *[cellCount]uint64, count int64, q float64) time.Duration {
 	if q >= 1 {
 		rank = count
 	} else if q > 0 {
-		rank = min(max(int64(math.Ceil(q*float64(count))), 1), count)
+		const exact = 1 - 1e-15 // 0.07 × 100 is a little above 7, and means the 7th
+		rank = min(max(int64(math.Ceil(q*float64(count)*exact)), 1), count)
 	}
 	for cell, n := range cells {
 		rank -= int64(n)

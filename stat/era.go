@@ -8,11 +8,11 @@ package stat
 // Hence, in era e, every word is of a bucket from resting(e), a little before era e-1, to the
 // end of era e, a range of less than 2^24, and its number tells which.
 //
-// A window with a newer era always has its words swept: the sweep comes before the era is
-// published. All may sweep at once. From e to e+1 the words that stay are told by
-// their numbers, which are good in both eras. Over a longer jump, numbers may mean one
-// thing before and another after; so the jump is announced first (a negative era,
-// in which nothing else is done) and leaves no word as it was.
+// The sweep comes before the new era is in force, and any number of goroutines may be at it.
+// From e to e+1 they tell the words that stay by their numbers, which mean the same in both,
+// so that additions can go on. Over a longer jump a number may mean one thing before and
+// another after: the jump is announced first, by a negative era in which nothing but
+// the sweep is done, and no word stays.
 const eraBits = 22
 
 func eraOf(bucket int64) int32 { return int32(bucket >> eraBits) }

@@ -21,8 +21,7 @@ type Histogram struct {
 type generation struct {
 	start time.Duration // a multiple of the span
 	// previous is the span just before, if anything was observed in it. It is cut off when
-	// the generation is no longer current (and may be begun again by whoever had not seen
-	// that yet, for nobody).
+	// the generation is no longer current.
 	previous atomic.Pointer[generation]
 	cells    [cellCount]atomic.Uint32
 }
@@ -36,8 +35,8 @@ func NewHistogram(span time.Duration) *Histogram {
 	return &Histogram{span: span}
 }
 
-// Observe counts one latency at time now. A latency below 0 counts as 0. One that comes
-// later than a whole span after its own is left out.
+// Observe counts one latency at time now. A latency below 0 counts as 0. One that comes after
+// the span following its own has ended is left out.
 func (h *Histogram) Observe(now, latency time.Duration) {
 	g := h.current.Load()
 	if g == nil || uint64(now-g.start) >= uint64(h.span) {
@@ -76,8 +75,8 @@ func (h *Histogram) generationOf(now time.Duration) *generation {
 	}
 }
 
-// before returns the generation of the span before g's, which starts at start. It is begun if
-// nothing was observed in it before g began.
+// before returns the generation of the span before g's, which starts at start. It is begun now if
+// nothing has been observed in it, or (in vain, but harmlessly) if it was cut off just now.
 func (g *generation) before(start time.Duration) *generation {
 	if previous := g.previous.Load(); previous != nil {
 		return previous
@@ -96,9 +95,9 @@ func (g *generation) count(cell int) {
 	}
 }
 
-// Percentiles fills dst[i] with the qs[i]-quantile (0 ≤ q ≤ 1; others count as the nearer of the two, NaN as 0) of the
-// observations of the span of now and of the one before, and returns how many there are; with none every dst[i] is 0.
-// A dst shorter than qs is filled as far as it goes.
+// Percentiles fills dst[i] with the qs[i]-quantile of the observations of the span of now and of
+// the one before, and returns how many there are; with none every dst[i] is 0. A q below 0, or
+// NaN, counts as 0, one above 1 as 1. A dst shorter than qs is filled as far as it goes.
 func (h *Histogram) Percentiles(now time.Duration, qs []float64, dst []time.Duration) (count int64) {
 	var cells [cellCount]uint64
 	h.collect(max(now, 0), &cells)

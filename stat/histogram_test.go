@@ -44,7 +44,7 @@ func TestQuantilesAgainstSortedList(t *testing.T) {
 		q := rapid.Float64Range(0, 1).Draw(t, "q")
 		got := quantiles(latencies, q)[0]
 		slices.Sort(latencies)
-		want := latencies[max(int(math.Ceil(q*float64(len(latencies)))), 1)-1]
+		want := latencies[max(int(math.Ceil(q*float64(len(latencies))*(1-1e-15))), 1)-1]
 		require.LessOrEqual(t, (got-want).Abs()*16, want, "got %v, want %v", got, want)
 	})
 }
@@ -101,6 +101,21 @@ func TestPercentilesOfOddQuantiles(t *testing.T) {
 	require.InEpsilon(t, time.Second, last, 1.0/16)
 	require.Equal(t, []time.Duration{first, first, first, first, last, last, last, first}, got[:8])
 	require.InEpsilon(t, time.Millisecond, got[8], 1.0/16)
+}
+
+// The 7% quantile of a hundred is the seventh, whatever 0.07 × 100 is in binary.
+func TestQuantilesAreNotRoundedUp(t *testing.T) {
+	t.Parallel()
+	for percent := 1; percent <= 100; percent++ {
+		latencies := make([]time.Duration, 100)
+		for i := range latencies {
+			latencies[i] = time.Microsecond
+			if i >= percent {
+				latencies[i] = time.Second
+			}
+		}
+		require.InEpsilon(t, time.Microsecond, quantiles(latencies, float64(percent)/100)[0], 1.0/16, percent)
+	}
 }
 
 func TestPercentilesOfNothing(t *testing.T) {

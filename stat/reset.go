@@ -6,7 +6,8 @@ import "time"
 // no longer in any sum, and what is still to come for the buckets before now's is late. Of the
 // bucket of now, all that was added so far is gone.
 //
-// An addition for a bucket up to now's that races with Reset counts as before it, as after it, or as late.
+// An addition for a bucket up to now's that races with Reset counts as before it, as after it,
+// or as late.
 func (w *Window) Reset(now time.Duration) {
 	bucket := w.bucketAt(now)
 	for i := range w.live() {
@@ -14,8 +15,9 @@ func (w *Window) Reset(now time.Duration) {
 	}
 }
 
-// resetWord empties a word of a bucket up to the given one. It gives it a number between those of the
-// last bucket of its place that is closed now and of the first that is not, which may be the given one.
+// resetWord empties a word of a bucket up to the given one. The word gets a number between the
+// last bucket of its place that is closed now and the first that is not (which may be the given
+// one): whoever adds to the one is late, whoever adds to the other begins it.
 func (w *Window) resetWord(i int, bucket int64) {
 	word, counter := &w.words[i], i%int(w.counters)
 	buckets := int64(w.buckets)
@@ -42,9 +44,10 @@ func (w *Window) resetWord(i int, bucket int64) {
 	}
 }
 
-// between returns a number after that of the closed bucket and before the next one of its place.
-// Which one depends on the number of moves so far, so that, of several resets within a bucket, each gives
-// another and takeBack is not misled. In a window of one bucket there is none between: it is the next one.
+// between returns a number after that of the closed bucket and before the next one of its
+// place. It follows the number of moves so far, so that several resets within a bucket give
+// different ones and takeBack is not misled. In a window of one bucket there is none between: it
+// is the next one.
 func (w *Window) between(closed int64) int64 {
 	choices := max(int64(w.buckets)-1, 1)
 	return closed + 1 + int64(w.moves.Load()>>32)%choices

@@ -69,12 +69,12 @@ func (w *Window) read(bucket int64, counts []int64) {
 	}
 }
 
-// holds reports whether, in an era, the words can hold anything of the window that ends with the
-// bucket. If so, the bucket is so near to all of them that age is sure.
+// holds reports whether, in an era, the words can hold anything of the window that ends with
+// the bucket. If so, it is near enough to all of them for age.
 func holds(era int32, bucket int64) bool {
 	return era >= 0 && eraOf(bucket) >= era-1 && eraOf(bucket) <= era+1
 }
 
-// age returns how many buckets the word's is before the given one, or, when it is after it, a
-// number of at least 2^23.
+// age returns how many buckets the word's is before the given one. For one after it that is a
+// number far above any window's buckets.
 func age(word uint64, bucket int64) uint64 { return (uint64(bucket) - word) & numberMask }

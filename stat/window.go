@@ -2,6 +2,7 @@ package stat
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"sync/atomic"
 	"time"
@@ -21,9 +22,9 @@ const (
 // lock at the roll, and is either in the bucket its time belongs to or reported late, never in a
 // wrong one and never lost.
 //
-// An addition is late when a later bucket of the same counter has taken its bucket's place,
-// when Reset has closed it, or when it is more than 2^22 buckets behind the latest one seen. So
-// an addition less than the window's length behind the latest one is never late.
+// An addition is late when a later bucket of the same counter has taken its bucket's place, or
+// when Reset has closed its bucket; it may be when it is more than 2^22 buckets behind the
+// latest one seen. Less than the window's length behind the latest one it is never late.
 //
 // All methods are safe for concurrent use. A counter outside [0, counters) is ignored:
 // nothing is added to it and it reads as zero. The zero Window has no counters; NewWindow
@@ -76,8 +77,13 @@ func (w *Window) Init(bucket time.Duration, buckets, counters int) {
 	w.perBuckets = ^uint64(0)/uint64(buckets) + 1
 }
 
-// Length returns the window's length.
-func (w *Window) Length() time.Duration { return w.width * time.Duration(w.buckets) }
+// Length returns the window's length, at most the longest duration there is.
+func (w *Window) Length() time.Duration {
+	if w.buckets > 0 && w.width > math.MaxInt64/time.Duration(w.buckets) {
+		return math.MaxInt64
+	}
+	return w.width * time.Duration(w.buckets)
+}
 
 // Bucket returns the number of the bucket that now falls into, for AddAt. Taking it once
 // serves several additions of one call.
@@ -97,11 +103,11 @@ func (w *Window) place(bucket uint64) int {
 	return int(place)
 }
 
-// Add adds n to a counter at time now, and reports whether the bucket of
-// now was still in the window: a late addition is counted in Late and in Total only.
+// Add adds n to a counter at time now, and reports whether the bucket of now was still in the
+// window: a late addition is counted in Late and in Total only.
 //
-// An n below 0 counts as 0, one above 2^40-1 as that. What would take a bucket's count past 2^40-1 is
-// counted in Total only.
+// An n below 0 counts as 0, one above 2^40-1 as that. What would take a bucket's count past
+// 2^40-1 is counted in Total only.
 func (w *Window) Add(now time.Duration, counter int, n int64) bool {
 	return w.AddAt(w.Bucket(now), counter, n)
 }

@@ -105,6 +105,7 @@ func TestCountersOutOfRangeAreIgnored(t *testing.T) {
 func TestLength(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, time.Second, stat.NewWindow(100*ms, 10, 1).Length())
+	require.Equal(t, time.Duration(math.MaxInt64), stat.NewWindow(math.MaxInt64/2, 3, 1).Length())
 }
 
 // faults #1: a reading that goes back, by however much, stops nothing and is counted.

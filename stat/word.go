@@ -2,16 +2,16 @@ package stat
 
 import "sync/atomic"
 
-// A word is a bucket's number in the low 24 bits and the count above them, so that a sum that runs
-// over falls off the word and does not run into the number.
+// A word is a bucket's number in the low 24 bits and the count above them: that way round a count
+// that ran over would not run into the number.
 const (
 	numberBits = 24
 	numberMask = 1<<numberBits - 1
 	maxCount   = 1<<(64-numberBits) - 1
 
 	// crowded is the count's highest bit. Words that have it, and additions of quickCount or
-	// more, take the compare-and-swap that stops at maxCount; all others cannot reach it in one
-	// addition, nor in as many as could race (2^15 at least).
+	// more, take the compare-and-swap that stops at maxCount. The others are so far below it
+	// that it would take 2^15 of them, all between AddAt's look and its addition, to reach it.
 	crowded    = 1 << 63
 	quickCount = 1 << 24
 )
@@ -64,7 +64,8 @@ func (w *Window) addSlow(bucket int64, counter int, n int64) bool {
 	}
 }
 
-// move replaces old by next and adds old's count to the retired sum, unless the word has changed.
+// move replaces old by next and adds old's count to the retired sum. It returns false, having
+// done nothing, when the word is no longer old.
 func (w *Window) move(word *atomic.Uint64, counter int, old, next uint64) bool {
 	w.beginMove()
 	defer w.endMove()
@@ -75,12 +76,12 @@ func (w *Window) move(word *atomic.Uint64, counter int, old, next uint64) bool {
 	return true
 }
 
-// takeBack undoes an addition that landed in the wrong bucket, because the word got its number (that in after)
-// between AddAt's look and its addition, and counts it as late.
+// takeBack undoes an addition that landed in the wrong bucket, because the word got another
+// number (that in after) between AddAt's look and its addition, and counts it as late.
 //
-// If the word has moved on since, n went to the retired sum with the rest. Its number alone
-// tells, as no word gets the same number twice while a caller could sit between two
-// instructions; a count too small for n tells too.
+// If the word has moved on since, n went to the retired sum with the rest. The number tells: no
+// word gets the same one again while a caller could sit between two instructions. A count too
+// small for n tells too.
 func (w *Window) takeBack(word *atomic.Uint64, counter int, after, n uint64) {
 	w.beginMove()
 	defer w.endMove()
