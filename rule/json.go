@@ -33,6 +33,8 @@ type jsonParser struct {
 	// the line were one byte long: a column is then a subtraction.
 	line, start int
 	depth       int
+	// values counts the values so far.
+	values int
 	// items and fields collect the elements of all open lists and objects, so that each can be allocated in one piece.
 	items  []Node
 	fields []Field
@@ -163,6 +165,9 @@ const wantValue = "a value"
 // value reads a value; the next byte is its first.
 func (p *jsonParser) value(n *Node) error {
 	n.Pos = p.pos()
+	if p.values++; p.values > maxValues {
+		return tooMany(n.Pos)
+	}
 	if p.at >= len(p.text) {
 		return p.unexpected(wantValue)
 	}

@@ -12,10 +12,12 @@ const (
 	maxDocument = 64 << 20
 	// maxDepth is how deep lists and objects may be nested.
 	maxDepth = 64
+	// maxValues is how many values a document may hold. Each takes some hundred bytes of memory, however short it is written.
+	maxValues = 2_000_000
 )
 
 // ParseOptions says what a JSON parser accepts besides JSON. Documents are always UTF-8 (a byte order mark is skipped,
-// UTF-16 is refused by name), at most 64 MiB, nested at most 64 deep. An empty document is refused: it is
+// UTF-16 is refused by name), at most 64 MiB with two million values, nested at most 64 deep. An empty document is refused: it is
 // rather a half-written file than one that wants no rules.
 type ParseOptions struct {
 	// Lenient accepts what Java's fastjson does: // and /* */ and # comments, single quotes, bare keys, trailing commas, NaN, Infinity, control
@@ -69,6 +71,11 @@ func empty(at Position) error {
 		Index: -1, Position: at, Message: "the document is empty, which is never taken for one without rules",
 		Want: "one that says that there are none, or the rules",
 	}
+}
+
+// tooMany is the fault of a document with more than maxValues values.
+func tooMany(at Position) error {
+	return Problem{Index: -1, Position: at, Message: "the document holds too many values", Want: fmt.Sprintf("at most %d", maxValues)}
 }
 
 // positionAt returns the position of a byte of the text.

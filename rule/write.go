@@ -103,8 +103,7 @@ func (n *Node) YAML() []byte {
 	return append(n.appendFlow(nil), '\n')
 }
 
-// inBlock reports whether a value is written over several lines: a list or an object of more than one scalar, but not one of more keys than
-// ParseYAML reads in that style.
+// inBlock reports whether a value is written over several lines: a list, or an object of more than one scalar.
 func (n *Node) inBlock() bool {
 	switch n.Kind {
 	case List:
@@ -114,7 +113,7 @@ func (n *Node) inBlock() bool {
 			inner := n.Fields[0].Value
 			return len(inner.Items)+len(inner.Fields) > 0
 		}
-		return len(n.Fields) > 0 && len(n.Fields) <= maxBlockKeys
+		return len(n.Fields) > 0
 	}
 	return false
 }

@@ -1,52 +1,30 @@
 package rule
 
 import (
-	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
-
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/lexer"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
 )
 
-const (
-	// maxYAML is the size of the largest YAML document, in bytes. The parser needs up to two hundred times as much memory, and a
-	// document of 50,000 rules is smaller; JSON has no such hunger.
-	maxYAML = 8 << 20
-	// maxAliased is how many values a document may repeat by aliases, each counted with all that is in it.
-	maxAliased = 1_000_000
-	// maxBlockKeys is how many keys a mapping in block style may have: the parser's work grows with their square, and its stack with them.
-	maxBlockKeys = 2000
-)
-
-// ParseYAML parses one YAML 1.2 document of at most 8 MiB, keeping positions; merge keys work. Anchors and aliases are
-// bounded: together aliases may repeat a million values. Keys must be scalars, and each may be given once. Tags other than the
-// standard ones for texts, numbers, booleans, null, lists and mappings are refused. The error is a Problem with position.
-func ParseYAML(data []byte) (n *Node, err error) {
-	s, err := document(data, maxYAML)
+// ParseYAML parses one YAML 1.2 document, keeping positions; merge keys work. It takes time and memory in proportion to the document's size, whatever is in it:
+// together aliases may repeat a million values. Of YAML it leaves out what rules have no use for: keys that are no scalars, tags other than the
+// standard ones for texts, numbers, booleans, null, lists and mappings, tag directives, more than one document. Scalars follow the core
+// schema (yes and 0b1 are texts). Each key may be given once. The error is a Problem with position.
+func ParseYAML(data []byte) (*Node, error) {
+	s, err := document(data, maxDocument)
 	if err != nil {
 		return nil, err
 	}
 	if err := printable(s); err != nil {
 		return nil, err
 	}
-	// A fault of the parser must not take the process with it: rules come from outside.
-	defer func() {
-		if fault := recover(); fault != nil {
-			n, err = nil, Problem{Index: -1, Message: fmt.Sprintf("the YAML parser cannot read the document: %v", fault)}
-		}
-	}()
-	tokens := lexer.Tokenize(s)
-	if err := bounded(tokens); err != nil {
+	p := &yamlParser{text: s, line: 1, anchors: make(map[string]anchored)}
+	p.measureIndent()
+	n := new(Node)
+	if err := p.whole(n); err != nil {
 		return nil, err
 	}
-	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
-	if err != nil {
-		return nil, yamlError(err)
-	}
-	return wholeYAML(file)
+	return n, nil
 }
 
 // printable refuses what YAML does not allow in a document: bytes that are no UTF-8, and control characters.
@@ -69,357 +47,231 @@ func printable(s string) error {
 	return nil
 }
 
-// yamlError makes a Problem of the parser's error.
-func yamlError(err error) error {
-	p := Problem{Index: -1, Message: "the document is not valid YAML: " + err.Error()}
-	var at interface {
-		GetMessage() string
-		GetToken() *token.Token
-	}
-	if errors.As(err, &at) {
-		p.Message = "the document is not valid YAML: " + at.GetMessage()
-		p.Position = tokenPosition(at.GetToken())
-	}
-	return p
-}
-
-func tokenPosition(tk *token.Token) Position {
-	if tk == nil || tk.Position == nil {
-		return Position{}
-	}
-	return Position{tk.Position.Line, tk.Position.Column}
-}
-
-// bounded refuses, before the parser sees them, tokens on which its recursion or its work would not be bounded: deep nesting, long
-// mappings in block style, anchors and tags in a row.
-func bounded(tokens token.Tokens) error {
-	var (
-		blocks     []block // the open block mappings and sequences, by column
-		flow       int     // how many [ and { are open
-		properties int     // anchors and tags in a row
-	)
-	for i, tk := range tokens {
-		entry := false
-		switch tk.Type {
-		case token.MappingStartType, token.SequenceStartType:
-			flow++
-		case token.MappingEndType, token.SequenceEndType:
-			flow = max(flow-1, 0)
-		case token.SequenceEntryType, token.MappingKeyType, token.MappingValueType:
-			entry = flow == 0
-		case token.AnchorType, token.TagType:
-			if properties++; properties > 2 {
-				return Problem{Index: -1, Position: tokenPosition(tk), Message: "a value has more than one anchor and one tag"}
-			}
-			continue
-		}
-		if i == 0 || tokens[i-1].Type != token.AnchorType { // what follows & is its name
-			properties = 0
-		}
-		if entry {
-			at := tk
-			if tk.Type == token.MappingValueType && i > 0 && tokens[i-1].Position.Line == tk.Position.Line {
-				at = tokens[i-1]
-			}
-			var err error
-			if blocks, err = enter(blocks, at); err != nil {
-				return err
-			}
-		}
-		if flow+len(blocks) > maxDepth {
-			return tooDeep(tokenPosition(tk))
-		}
-	}
-	return nil
-}
-
-// block is an open block mapping or sequence: its column, and how many entries it has so far.
-type block struct{ column, entries int }
-
-// enter counts an entry that begins at a token: in the innermost block of that column, or in a new one.
-func enter(blocks []block, at *token.Token) ([]block, error) {
-	column := at.Position.Column
-	for len(blocks) > 0 && blocks[len(blocks)-1].column > column {
-		blocks = blocks[:len(blocks)-1]
-	}
-	if len(blocks) == 0 || blocks[len(blocks)-1].column < column {
-		blocks = append(blocks, block{column: column})
-	}
-	if at.Type == token.SequenceEntryType {
-		return blocks, nil // sequences are read in a loop
-	}
-	b := &blocks[len(blocks)-1]
-	if b.entries++; b.entries > maxBlockKeys {
-		return nil, Problem{
-			Index: -1, Position: tokenPosition(at), Message: fmt.Sprintf("a mapping has more than %d keys", maxBlockKeys),
-			Want: "a list, or the document in JSON",
-		}
-	}
-	return blocks, nil
-}
-
-// wholeYAML reads a file's one document.
-func wholeYAML(file *ast.File) (*Node, error) {
-	y := &yamlReader{anchors: make(map[string]tree)}
-	var n *Node
-	for _, doc := range file.Docs {
-		if doc.Body == nil {
-			continue
-		}
-		if _, ok := doc.Body.(*ast.DirectiveNode); ok {
-			continue
-		}
-		if _, ok := doc.Body.(*ast.CommentGroupNode); ok {
-			continue
-		}
-		if n != nil {
-			return nil, Problem{Index: -1, Position: tokenPosition(doc.Body.GetToken()), Message: "a second document begins", Want: "one document in a file"}
-		}
-		t, err := y.read(doc.Body, 1)
-		if err != nil {
-			return nil, err
-		}
-		n = &t.Node
-	}
-	if n == nil {
-		return nil, empty(Position{1, 1})
-	}
-	return n, nil
-}
-
-// yamlReader makes Nodes of the parser's tree.
-type yamlReader struct {
-	anchors map[string]tree
+// yamlParser reads a document by recursive descent, each byte at most a few times. Its methods return nil or a Problem.
+//
+// The text is valid UTF-8. Indentation is counted in bytes, as only spaces count, and before a nested block nothing but
+// spaces and the indicators - ? : may stand on its line.
+type yamlParser struct {
+	text string
+	// at is the next byte.
+	at int
+	// line is the current line, counted from 1, begin the offset of its first byte, and indent the number of spaces it begins with.
+	line, begin, indent int
+	// wide counts the bytes on the line before at that continue a character: a column is the offset in the line without them.
+	wide int
+	// tab tells that a tab was skipped since the line or the last indicator began. No block may begin behind one.
+	tab bool
+	// items and fields collect the elements of all open lists and mappings, so that each can be allocated in one piece.
+	items   []Node
+	fields  []Field
+	anchors map[string]anchored
+	// values counts the values and keys so far.
+	values int
 	// aliased counts the values that aliases have repeated.
 	aliased int
 }
 
-// tree is a value with what the bounds need to know of it.
-type tree struct {
-	Node
-	// size counts the value and all that is in it; height is how deep it is nested.
-	size, height int
+// mark is a place to go back to.
+type mark struct {
+	at, line, begin, indent, wide int
+	tab                           bool
 }
 
-// scalar makes a tree of one value.
-func scalar(kind NodeKind, text string, tk *token.Token) tree {
-	return tree{Node: Node{Kind: kind, Text: text, Pos: tokenPosition(tk)}, size: 1}
+func (p *yamlParser) mark() mark { return mark{p.at, p.line, p.begin, p.indent, p.wide, p.tab} }
+
+func (p *yamlParser) back(m mark) {
+	p.at, p.line, p.begin, p.indent, p.wide, p.tab = m.at, m.line, m.begin, m.indent, m.wide, m.tab
 }
 
-// read reads a value that is nested at a depth, 1 for the outermost.
-func (y *yamlReader) read(n ast.Node, depth int) (tree, error) {
-	switch n := n.(type) {
-	case nil:
-		return tree{size: 1}, nil
-	case *ast.MappingNode:
-		return y.mapping(n.Values, n.Start, depth)
-	case *ast.MappingValueNode:
-		return y.mapping([]*ast.MappingValueNode{n}, n.Start, depth)
-	case *ast.SequenceNode:
-		return y.sequence(n, depth)
-	case *ast.AnchorNode:
-		return y.anchor(n, depth)
-	case *ast.AliasNode:
-		return y.alias(n, depth)
-	case *ast.TagNode:
-		return y.tagged(n, depth)
-	case *ast.LiteralNode:
-		return scalar(String, n.Value.Value, n.Start), nil
-	case *ast.MappingKeyNode:
-		return y.read(n.Value, depth)
-	case *ast.NullNode:
-		return scalar(Null, "", n.Token), nil
-	}
-	tk := n.GetToken()
-	if _, ok := n.(ast.ScalarNode); !ok || tk == nil {
-		return tree{}, Problem{Index: -1, Position: tokenPosition(tk), Message: "unexpected " + n.Type().String(), Want: "a value"}
-	}
-	if quoted(tk) {
-		return scalar(String, tk.Value, tk), nil
-	}
-	kind, text := plain(tk.Value)
-	return scalar(kind, text, tk), nil
+// pos is the position of the next byte.
+func (p *yamlParser) pos() Position { return Position{p.line, p.at - p.begin - p.wide + 1} }
+
+// column is how far the next byte is indented.
+func (p *yamlParser) column() int { return p.at - p.begin }
+
+func (p *yamlParser) fail(at Position, want, format string, args ...any) error {
+	return Problem{Index: -1, Position: at, Message: fmt.Sprintf(format, args...), Want: want}
 }
 
-func quoted(tk *token.Token) bool {
-	return tk.Type == token.SingleQuoteType || tk.Type == token.DoubleQuoteType
+// unexpected is the fault of a character that cannot stand here.
+func (p *yamlParser) unexpected(want string) error {
+	if p.at >= len(p.text) {
+		return p.fail(p.pos(), want, "the document ends too early")
+	}
+	if p.end() {
+		return p.fail(p.pos(), want, "unexpected end of the document (%s)", p.text[p.at:p.at+3])
+	}
+	r, _ := utf8.DecodeRuneInString(p.text[p.at:])
+	return p.fail(p.pos(), want, "unexpected %q", r)
 }
 
-// sequence reads a list.
-func (y *yamlReader) sequence(n *ast.SequenceNode, depth int) (tree, error) {
-	list := scalar(List, "", n.Start)
-	list.height = 1
-	if depth > maxDepth {
-		return tree{}, tooDeep(list.Pos)
+// peek returns the byte that comes i bytes after the next, a line break at the end.
+func (p *yamlParser) peek(i int) byte {
+	if p.at+i < len(p.text) {
+		return p.text[p.at+i]
 	}
-	list.Items = make([]Node, 0, len(n.Values))
-	for _, value := range n.Values {
-		item, err := y.read(value, depth+1)
-		if err != nil {
-			return tree{}, err
+	return '\n'
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+func isBreak(c byte) bool { return c == '\n' || c == '\r' }
+
+// isFlow reports whether c delimits values in [] and {}.
+func isFlow(c byte) bool {
+	return c == ',' || c == '[' || c == ']' || c == '{' || c == '}'
+}
+
+// spaced reports whether the byte i bytes on is white space or the end: what must follow an indicator.
+func (p *yamlParser) spaced(i int) bool { return isBlank(p.peek(i)) || isBreak(p.peek(i)) }
+
+// lineBreak goes past a line break: \n, \r\n or \r.
+func (p *yamlParser) lineBreak() {
+	if p.text[p.at] == '\r' && p.peek(1) == '\n' && p.at+1 < len(p.text) {
+		p.at++
+	}
+	p.at++
+	p.line++
+	p.begin, p.wide, p.tab = p.at, 0, false
+	p.measureIndent()
+}
+
+// measureIndent counts the spaces that the line begins with.
+func (p *yamlParser) measureIndent() {
+	i := p.begin
+	for i < len(p.text) && p.text[i] == ' ' {
+		i++
+	}
+	p.indent = i - p.begin
+}
+
+// blanks skips spaces and tabs.
+func (p *yamlParser) blanks() {
+	for p.at < len(p.text) && isBlank(p.text[p.at]) {
+		p.tab = p.tab || p.text[p.at] == '\t'
+		p.at++
+	}
+}
+
+// toBreak goes to the end of the line.
+func (p *yamlParser) toBreak() {
+	for p.at < len(p.text) && !isBreak(p.text[p.at]) {
+		p.step()
+	}
+}
+
+// step goes on by one byte that is no line break.
+func (p *yamlParser) step() {
+	if p.text[p.at]&0xC0 == 0x80 {
+		p.wide++
+	}
+	p.at++
+}
+
+// comment reports whether a comment comes next: a # at the line's begin or after white space.
+func (p *yamlParser) comment() bool {
+	return p.peek(0) == '#' && (p.at == p.begin || isBlank(p.text[p.at-1]))
+}
+
+// space skips white space, comments and line breaks, and reports whether the line changed.
+func (p *yamlParser) space() (crossed bool) {
+	for {
+		p.blanks()
+		if p.comment() {
+			p.toBreak()
 		}
-		list.Items = append(list.Items, item.Node)
-		list.hold(item)
-	}
-	return list, nil
-}
-
-// hold counts a value inside another.
-func (t *tree) hold(inner tree) {
-	t.size += inner.size
-	t.height = max(t.height, inner.height+1)
-}
-
-// mapping reads an object.
-func (y *yamlReader) mapping(values []*ast.MappingValueNode, start *token.Token, depth int) (tree, error) {
-	object := scalar(Object, "", start)
-	object.height = 1
-	if len(values) > 0 && (start == nil || start.Type != token.MappingStartType) {
-		object.Pos = tokenPosition(keyToken(values[0].Key))
-	}
-	if depth > maxDepth {
-		return tree{}, tooDeep(object.Pos)
-	}
-	object.Fields = make([]Field, 0, len(values))
-	var merge *ast.MappingValueNode
-	for _, v := range values {
-		if _, ok := v.Key.(*ast.MergeKeyNode); ok {
-			if merge != nil {
-				return tree{}, twice(&Field{Key: "<<", Pos: tokenPosition(v.Key.GetToken())}, tokenPosition(merge.Key.GetToken()))
-			}
-			merge = v
-			continue
+		if p.at >= len(p.text) || !isBreak(p.text[p.at]) {
+			return crossed
 		}
-		f, err := y.field(v, depth, &object)
-		if err != nil {
-			return tree{}, err
-		}
-		object.Fields = append(object.Fields, f)
+		p.lineBreak()
+		crossed = true
 	}
-	if err := duplicates(object.Fields); err != nil {
-		return tree{}, err
-	}
-	if merge == nil {
-		return object, nil
-	}
-	return object, y.merge(&object, merge, depth)
 }
 
-// keyToken returns the token a key begins with.
-func keyToken(key ast.MapKeyNode) *token.Token {
-	if explicit, ok := key.(*ast.MappingKeyNode); ok && explicit.Value != nil {
-		return explicit.Value.GetToken()
-	}
-	return key.GetToken()
+// fresh reports whether nothing but white space stands before the next byte on its line.
+func (p *yamlParser) fresh() bool {
+	return strings.Trim(p.text[p.begin:p.at], " \t") == ""
 }
 
-// field reads one member of an object.
-func (y *yamlReader) field(v *ast.MappingValueNode, depth int, object *tree) (Field, error) {
-	key, err := y.read(v.Key, depth+1)
-	if err != nil {
-		return Field{}, err
+// end reports whether the document ends here: at the end of the text, or at a line that begins with --- or ...
+func (p *yamlParser) end() bool {
+	if p.at >= len(p.text) {
+		return true
 	}
-	at := tokenPosition(keyToken(v.Key))
-	switch key.Kind {
-	case Null, List, Object:
-		return Field{}, Problem{Index: -1, Position: at, Message: "a key is " + key.Kind.String(), Want: "a text"}
-	}
-	value, err := y.read(v.Value, depth+1)
-	if err != nil {
-		return Field{}, err
-	}
-	object.hold(value)
-	return Field{Key: key.Text, Pos: at, Value: value.Node}, nil
+	return p.at == p.begin && (p.marker("---") || p.marker("..."))
 }
 
-// merge adds the members that a merge key brings and the object itself does not have.
-func (y *yamlReader) merge(object *tree, from *ast.MappingValueNode, depth int) error {
-	source, err := y.read(from.Value, depth+1)
-	if err != nil {
+// marker reports whether m comes next, as a word.
+func (p *yamlParser) marker(m string) bool {
+	return strings.HasPrefix(p.text[p.at:], m) && p.spaced(len(m))
+}
+
+// whole reads the document.
+func (p *yamlParser) whole(n *Node) error {
+	if err := p.directives(); err != nil {
 		return err
 	}
-	sources := []Node{source.Node}
-	if source.Kind == List {
-		sources = source.Items
+	sameLine := false
+	if p.at < len(p.text) && p.at == p.begin && p.marker("---") {
+		p.at += 3
+		sameLine = true
 	}
-	has := make(map[string]bool, len(object.Fields))
-	for _, f := range object.Fields {
-		has[f.Key] = true
-	}
-	for _, s := range sources {
-		if s.Kind != Object {
-			return Problem{
-				Index: -1, Position: tokenPosition(from.Key.GetToken()), Message: "<< merges " + s.Kind.String(),
-				Want: "a mapping, an alias of one, or a list of these",
-			}
+	sameLine = !p.space() && sameLine
+	if p.end() {
+		if err := p.rest(); err != nil {
+			return err
 		}
-		for _, f := range s.Fields {
-			if !has[f.Key] {
-				has[f.Key] = true
-				object.Fields = append(object.Fields, f)
-			}
+		return empty(Position{1, 1})
+	}
+	if _, err := p.block(n, place{parent: -1, compact: !sameLine, depth: 1}); err != nil {
+		return err
+	}
+	p.space()
+	if !p.end() {
+		return p.unexpected("nothing more after the document's value, or indentation that shows where it belongs")
+	}
+	return p.rest()
+}
+
+// directives reads what may stand before the document. Nothing but the version is of any use here.
+func (p *yamlParser) directives() error {
+	version := false
+	var last Position
+	for p.space(); p.peek(0) == '%' && p.at == p.begin; p.space() {
+		last = p.pos()
+		from := p.at
+		p.toBreak()
+		words := strings.Fields(p.text[from:p.at])
+		switch {
+		case words[0] == "%TAG":
+			return p.fail(last, "standard tags", "tag directives are not supported")
+		case words[0] != "%YAML":
+		case version || len(words) < 2 || len(words) > 2 && words[2][0] != '#' || !strings.HasPrefix(words[1], "1."):
+			return p.fail(last, "%YAML 1.2, once", "this is no version that can be read")
+		default:
+			version = true
 		}
 	}
-	object.size += source.size
-	object.height = max(object.height, source.height)
+	if last.Line > 0 && (p.at != p.begin || !p.marker("---")) {
+		return p.unexpected("--- after directives")
+	}
 	return nil
 }
 
-// anchor reads a value and remembers it by its name, for the aliases behind it.
-func (y *yamlReader) anchor(n *ast.AnchorNode, depth int) (tree, error) {
-	name := n.Name.GetToken().Value
-	// Until the value is read, the name must not mean an older value: *a within &a would be a loop.
-	delete(y.anchors, name)
-	value, err := y.read(n.Value, depth)
-	if err != nil {
-		return tree{}, err
+// rest checks that nothing follows the document but its end, and empty documents.
+func (p *yamlParser) rest() error {
+	for {
+		p.space()
+		if p.at >= len(p.text) {
+			return nil
+		}
+		if p.at != p.begin || !p.marker("---") && !p.marker("...") {
+			return p.fail(p.pos(), "one document in a file", "a second document begins")
+		}
+		dots := p.marker("...")
+		p.at += 3
+		if !p.space() && dots && p.at < len(p.text) {
+			return p.unexpected("nothing after ...")
+		}
 	}
-	y.anchors[name] = value
-	return value, nil
-}
-
-// alias returns the value of an anchor, at its own position.
-func (y *yamlReader) alias(n *ast.AliasNode, depth int) (tree, error) {
-	name, at := n.Value.GetToken().Value, tokenPosition(n.Start)
-	value, ok := y.anchors[name]
-	if !ok {
-		return tree{}, Problem{Index: -1, Position: at, Message: fmt.Sprintf("alias *%s has no anchor before it", name), Want: fmt.Sprintf("a value marked with &%s further up", name)}
-	}
-	if depth-1+value.height > maxDepth {
-		return tree{}, tooDeep(at)
-	}
-	if y.aliased += value.size; y.aliased > maxAliased {
-		return tree{}, Problem{Index: -1, Position: at, Message: fmt.Sprintf("aliases repeat more than %d values", maxAliased), Want: "the values written out"}
-	}
-	value.Pos = at
-	return value, nil
-}
-
-// tagged reads a value with a tag: one of the standard ones, which must fit the value.
-func (y *yamlReader) tagged(n *ast.TagNode, depth int) (tree, error) {
-	tag := n.Start.Value
-	value, err := y.read(n.Value, depth)
-	if err != nil {
-		return tree{}, err
-	}
-	kinds := map[token.ReservedTagKeyword]NodeKind{
-		token.StringTag: String, token.IntegerTag: Number, token.FloatTag: Number, token.BooleanTag: Bool, token.NullTag: Null,
-		token.SequenceTag: List, token.MappingTag: Object,
-	}
-	want, known := kinds[token.ReservedTagKeyword(tag)]
-	if !known || n.Directive != nil {
-		return tree{}, Problem{Index: -1, Position: tokenPosition(n.Start), Message: fmt.Sprintf("unknown tag %s", shown(tag)), Want: "the value without it"}
-	}
-	if want == value.Kind {
-		return value, nil
-	}
-	s, ok := n.Value.(ast.ScalarNode)
-	if want != String || !ok || value.Kind == List || value.Kind == Object {
-		return tree{}, Problem{Index: -1, Position: tokenPosition(n.Start), Message: fmt.Sprintf("tag %s stands before %s", tag, value.Kind), Want: want.String()}
-	}
-	text := s.GetToken().Value
-	if s.GetToken().Type == token.ImplicitNullType {
-		text = ""
-	}
-	return scalar(String, text, n.Start), nil
 }

@@ -92,7 +92,7 @@ func plainIsSafe(s string) bool {
 	if '0' <= s[0] && s[0] <= '9' {
 		// Of what begins with a digit only durations are frequent. 1e5s is none.
 		_, err := time.ParseDuration(s)
-		return err == nil && strings.Trim(s, "0123456789.hmsun") == ""
+		return err == nil && strings.Trim(s, "0123456789.hmsun") == "" && s[len(s)-1] > '9'
 	}
 	for i := range len(s) {
 		switch c := s[i]; {
