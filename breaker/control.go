@@ -65,6 +65,7 @@ func (b *Breaker) Update(r Rule, now time.Duration) (kept bool, err error) {
 
 // Status is a breaker at one moment.
 type Status struct {
+	// State is as the method State returns it.
 	State State
 	// Calls, Failures and Slow are the window's counts, the probes' so far when half-open, else 0. Slow is counted for slowRatio
 	// only; for consecutive, Calls and Failures are the failures in a row.

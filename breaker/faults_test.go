@@ -511,6 +511,25 @@ func TestForce(t *testing.T) {
 	require.Len(t, *events, 6)
 }
 
+// A breaker forced closed never opens, whatever its trip, and counts all the same.
+func TestForcedClosedNeverOpens(t *testing.T) {
+	for _, r := range []breaker.Rule{
+		{Threshold: 0.1, MinCalls: 1},
+		{Trip: breaker.SlowRatio, Threshold: 0.1, MinCalls: 1, SlowerThan: ms},
+		{Trip: breaker.ErrorCount, Threshold: 1},
+		{Trip: breaker.Consecutive, Threshold: 1},
+	} {
+		b, events := newBreaker(t, r)
+		require.NoError(t, b.Force(breaker.ForcedClosed, 0))
+		for range 20 {
+			require.True(t, call(b, 0, stat.Failure, sec))
+		}
+		require.Equal(t, breaker.ForcedClosed, b.State())
+		require.Equal(t, int64(20), b.Status(0).Failures)
+		require.Len(t, *events, 1)
+	}
+}
+
 // Law 2: counts survive an edit, and a new window takes them over.
 func TestEditKeepsCounts(t *testing.T) {
 	r := breaker.Rule{Threshold: 0.5, MinCalls: 4, Window: 10 * sec}

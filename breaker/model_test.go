@@ -300,6 +300,11 @@ func (p *pair) update(r Rule) {
 	require.Equal(p.t, p.m.update(p.now, r), kept)
 }
 
+func (p *pair) force(s State) {
+	require.NoError(p.t, p.b.Force(s, p.now))
+	p.m.force(p.now, s)
+}
+
 // check compares everything that can be seen.
 func (p *pair) check() {
 	m, st := p.m, p.b.Status(p.now)
@@ -404,8 +409,7 @@ func modelProperty(t *rapid.T) {
 		},
 		"force": func(*rapid.T) {
 			if s := rapid.SampledFrom([]State{Closed, Closed, ForcedOpen, ForcedClosed, Disabled}).Draw(t, "to"); rapid.IntRange(0, 3).Draw(t, "really") == 0 {
-				require.NoError(t, p.b.Force(s, p.now))
-				p.m.force(p.now, s)
+				p.force(s)
 			}
 		},
 	})
@@ -425,35 +429,48 @@ func FuzzBreaker(f *testing.F) {
 	f.Fuzz(rapid.MakeFuzz(modelProperty))
 }
 
-// The model test is not vacuous: every change of state, and every trip by each kind of call that can cause it, happens to
-// rules like its.
-func TestModelReachesAllTurns(t *testing.T) {
+// TestModelSeeded is TestModel over one long, fixed run, and makes sure that it is not vacuous: every change of state, and
+// every trip by each kind of call that can cause it, happens in it.
+func TestModelSeeded(t *testing.T) {
 	seen := map[string]int{}
 	random := rand.New(rand.NewPCG(1, 2))
 	rules := ruleGen()
-	for i := range 400 {
-		r := rules.Example(i)
-		p := newPair(t, r, 0, 0.5, 0)
+	for i := range 500 {
+		p := newPair(t, rules.Example(2*i), 0, random.Float64(), 0)
 		for range 60 {
 			before := len(p.events)
 			outcome := stat.Outcome(random.IntN(2))
+			latency := time.Duration(random.IntN(2)) * time.Second
 			p.acquire()
-			if n := len(p.holders); n > 0 {
-				p.done(n-1, outcome, time.Duration(random.IntN(2))*time.Second, false)
+			n := len(p.holders)
+			switch op := random.IntN(60); {
+			case op < 2:
+				p.force(State(op * (3 + random.IntN(3)))) // half of them releases
+			case op < 4:
+				p.update(rules.Example(2*random.IntN(500) + 1))
+			case op < 7 && n > 0:
+				p.cancel(random.IntN(n))
+			case op < 12 && n > 0:
+				p.done(random.IntN(n), outcome, latency, op == 11)
+			case op < 15: // a call that takes long
+			case n > 0:
+				p.done(n-1, outcome, latency, false)
 			}
 			p.now += time.Duration(random.IntN(4)*20) * time.Millisecond
+			p.check()
 			for _, e := range p.events[before:] {
 				seen[fmt.Sprint(e.From, " ", e.To)]++
-				if e.From == Closed {
-					seen[fmt.Sprint(r.Trip, " by ", outcome)]++
+				if e.From == Closed && e.To == Open {
+					seen[fmt.Sprint(p.m.rule.Trip, " by ", outcome)]++
 				}
 			}
 		}
-		p.check()
 	}
 	for _, turn := range []string{
-		"closed open", "open halfOpen", "halfOpen open", "halfOpen closed", "errorRatio by failure", "errorRatio by success",
-		"slowRatio by failure", "slowRatio by success", "errorCount by failure", "errorCount by success", "consecutive by failure",
+		"closed open", "open halfOpen", "halfOpen open", "halfOpen closed", "forcedOpen closed", "forcedClosed closed",
+		"disabled closed", "closed forcedOpen", "open forcedClosed", "halfOpen closed",
+		"errorRatio by failure", "errorRatio by success", "slowRatio by failure", "slowRatio by success",
+		"errorCount by failure", "errorCount by success", "consecutive by failure",
 	} {
 		require.Positive(t, seen[turn], "%s never happened: %v", turn, seen)
 	}

@@ -25,11 +25,12 @@ type Rule struct {
 	// SlowerThan is the latency above which a call is slow, more than 0 up to 24h. Required for slowRatio, and only
 	// for it.
 	SlowerThan time.Duration `rule:"slowerThan"`
-	// Window is the length of the rolling window in which calls are counted, 100ms to 1h; default 10s. Buckets is
-	// into how many parts it is cut, 1 to 100; default 10: a call leaves the window after Window at most, and
-	// after Window less one part at least. Not for consecutive, which looks at no window.
-	Window  time.Duration `rule:"window"`
-	Buckets int           `rule:"buckets"`
+	// Window is the length of the rolling window in which calls are counted, 100ms to 1h; default 10s. Not for
+	// consecutive, which looks at no window.
+	Window time.Duration `rule:"window"`
+	// Buckets is into how many parts the window is cut, 1 to 100; default 10. A call leaves the window after Window at
+	// most, and after Window less one part at least. Not for consecutive.
+	Buckets int `rule:"buckets"`
 	// MinCalls is how many calls the window must hold before they decide, 1 to 1,000,000,000; default 10 for ratios,
 	// 1 for errorCount. Not for consecutive.
 	MinCalls int `rule:"minCalls"`
@@ -40,9 +41,9 @@ type Rule struct {
 	MaxOpen time.Duration `rule:"maxOpen"`
 	// Jitter varies every open time (the longest too) by up to this share up and down, 0 to 0.5; default 0.
 	Jitter float64 `rule:"jitter"`
-	// Probes is how many calls may be in flight while half-open, 1 to 1000; default 1. Successes is how many of them
-	// must be good to close, 1 to 1000; default Probes.
-	Probes    int `rule:"probes"`
+	// Probes is how many calls may be in flight while half-open, 1 to 1000; default 1.
+	Probes int `rule:"probes"`
+	// Successes is how many probes must be good, and none bad, to close, 1 to 1000; default Probes.
 	Successes int `rule:"successes"`
 	// ProbeLease is after what time a probe that never reported is given up and may be replaced, 100ms to 24h;
 	// default 1m.

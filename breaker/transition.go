@@ -7,6 +7,7 @@ import (
 
 // A Transition is one change of state with the numbers that decided.
 type Transition struct {
+	// From is the state that was left, To the one entered.
 	From, To State
 	// At is the reading of the clock that the call that caused it came with.
 	At time.Duration
@@ -17,7 +18,7 @@ type Transition struct {
 	Calls, Failures, Slow int64
 	// OpenFor is how long the breaker now stays open; 0 unless To is Open.
 	OpenFor time.Duration
-	// Reopened counts failed recoveries in a row.
+	// Reopened counts failed recoveries in a row, this one included.
 	Reopened int
 }
 
