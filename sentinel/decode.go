@@ -31,6 +31,7 @@ func Decode(kind Kind, source string, data []byte, opts ...Option) (Document, er
 	d := decoder{
 		config: newConfig(opts),
 		keys:   keysOf(kind),
+		met:    make(map[string]member),
 		doc:    Document{Source: source, Kind: kind},
 	}
 	if err := d.read(data); err != nil {
@@ -43,7 +44,9 @@ func Decode(kind Kind, source string, data []byte, opts ...Option) (Document, er
 type decoder struct {
 	config
 	keys keyTable
-	doc  Document
+	// met are the keys met so far, as written, so that each is looked up once.
+	met map[string]member
+	doc Document
 }
 
 // documentError is a Problem of a whole document with an error that programs can ask for.
@@ -75,7 +78,7 @@ func (d *decoder) read(data []byte) error {
 	}
 	d.doc.Elements = make([]Element, len(root.Items))
 	for i := range root.Items {
-		d.doc.Elements[i] = newElement(i, &root.Items[i], d.keys)
+		d.doc.Elements[i] = d.newElement(i, &root.Items[i])
 	}
 	if err := d.foreign(); err != nil {
 		return err
@@ -144,11 +147,27 @@ func (d *decoder) foreign() error {
 				return d.otherKind(e, m.field.Pos, s.kind, "has the key "+s.name)
 			}
 		}
-		if kinds := kindsOfRule(folded(ruleNode(e.node))); len(kinds) == 1 && kinds[0] == Authority {
+		if e.isAuthority() {
 			return d.otherKind(e, e.Position, Authority, "has limitApp and strategy and no limit")
 		}
 	}
 	return nil
+}
+
+// isAuthority reports whether the element is an authority rule by what it has and what it has not: these have no key of their own.
+func (e *Element) isAuthority() bool {
+	var limitApp, strategy bool
+	for _, m := range e.members {
+		switch m.key.name {
+		case "limitApp":
+			limitApp = true
+		case "strategy":
+			strategy = true
+		case "count", "threshold", "timeWindow", "retryTimeoutMs", "refResource":
+			return false
+		}
+	}
+	return limitApp && strategy
 }
 
 func (d *decoder) otherKind(e *Element, at rule.Position, kind Kind, why string) error {
@@ -249,18 +268,18 @@ func (d *decoder) convert(e *Element) {
 
 // collapse drops rules that Java holds for the same as an earlier one (equal in all but the id), as Java does.
 func (d *decoder) collapse() {
-	first := make(map[any]int)
+	first := make(map[javaFlowRule]int)
 	for i := range d.doc.Elements {
 		e := &d.doc.Elements[i]
 		if e.likeness == nil || !e.OK() {
 			continue
 		}
-		if of, twice := first[e.likeness]; twice {
+		if of, twice := first[*e.likeness]; twice {
 			d.reader(e).warnAt(e.Position, "", "", "the rule is equal to element %d and left out, as Sentinel Java does", of)
 			e.Rules = cordon.Rules{}
 			continue
 		}
-		first[e.likeness] = i
+		first[*e.likeness] = i
 	}
 }
 

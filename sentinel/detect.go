@@ -139,7 +139,7 @@ func folded(n *rule.Node) map[string]bool {
 // ruleNode returns the rule in an element: the element itself, or what a dashboard's entity holds under "rule".
 func ruleNode(n *rule.Node) *rule.Node {
 	for i := range n.Fields {
-		if f := &n.Fields[i]; fold(f.Key) == "rule" && f.Value.Kind == rule.Object {
+		if f := &n.Fields[i]; f.Value.Kind == rule.Object && fold(f.Key) == "rule" {
 			return &f.Value
 		}
 	}

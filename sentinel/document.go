@@ -52,7 +52,7 @@ type Element struct {
 	// ruleID is the rule's id, or the one it would have had; "" without a resource.
 	ruleID string
 	// likeness is equal for rules that Java takes for the same; nil if it takes none.
-	likeness any
+	likeness *javaFlowRule
 }
 
 // A member is a field of an element.
@@ -94,7 +94,7 @@ func (d *Document) Rules() cordon.Rules {
 }
 
 // newElement takes an array's element apart. Nothing is judged yet.
-func newElement(index int, n *rule.Node, keys keyTable) Element {
+func (d *decoder) newElement(index int, n *rule.Node) Element {
 	e := Element{Index: index, Position: n.Pos, node: n}
 	inner := ruleNode(n)
 	e.nested = inner != n
@@ -102,22 +102,33 @@ func newElement(index int, n *rule.Node, keys keyTable) Element {
 	if e.nested {
 		for i := range n.Fields {
 			if f := &n.Fields[i]; &f.Value != inner {
-				e.members = append(e.members, newMember(f, keys, true))
+				e.members = append(e.members, d.newMember(f, true))
 			}
 		}
 	}
 	for i := range inner.Fields {
-		e.members = append(e.members, newMember(&inner.Fields[i], keys, false))
+		e.members = append(e.members, d.newMember(&inner.Fields[i], false))
 	}
 	return e
 }
 
-func newMember(f *rule.Field, keys keyTable, outer bool) member {
-	k, known := keys[fold(f.Key)]
-	if !known {
-		k = key{name: f.Key}
+func (d *decoder) newMember(f *rule.Field, outer bool) member {
+	m, met := d.met[f.Key]
+	if !met {
+		m = d.keys.member(f.Key)
+		d.met[f.Key] = m
 	}
-	return member{key: k, known: known, outer: outer, field: f}
+	m.field, m.outer = f, outer
+	return m
+}
+
+// member is a member with this key, without a field yet.
+func (t keyTable) member(written string) member {
+	k, known := t[fold(written)]
+	if !known {
+		k = key{name: written}
+	}
+	return member{key: k, known: known}
 }
 
 // owned returns the first member whose key only one of the given owners has, or nil.

@@ -40,7 +40,7 @@ func (r *reader) javaFlow() {
 	if !ok {
 		return
 	}
-	r.e.likeness = j
+	r.e.likeness = &j
 	if j.grade == javaGradeThreads {
 		r.addConcurrency(r.fromJavaThreads(j), javaFields)
 	} else {

@@ -32,7 +32,10 @@ func (r *reader) object(name string, keys keyTable) *reader {
 	}
 	in := &reader{d: r.d, e: r.e, prefix: r.prefix + name + ".", at: m.field.Value.Pos}
 	for i := range m.field.Value.Fields {
-		in.members = append(in.members, newMember(&m.field.Value.Fields[i], keys, false))
+		f := &m.field.Value.Fields[i]
+		member := keys.member(f.Key)
+		member.field = f
+		in.members = append(in.members, member)
 	}
 	return in
 }
