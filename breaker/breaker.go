@@ -181,6 +181,7 @@ func (b *Breaker) judge(ph *phase, now time.Duration, bucket int64) {
 			n.slow, n.failures = badCalls, t.window.Sum(now, failed)
 		}
 		b.trip(ph, now, n)
+	case b.phase.Load() != ph: // edited meanwhile: what is true by the old settings must not be noted
 	case badCalls == 0:
 		t.watch.note(word, bucket, judgeNone)
 	case calls >= int64(ph.settings.minCalls):

@@ -1,20 +1,17 @@
 package breaker
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/cordon-go/cordon/stat"
 )
 
 // The model is a breaker written down naively: every call is kept with its time, every end of a call judges the whole list, and
-// permits are known by whom they were given to. The tests run it beside a Breaker through random operations.
+// permits are known by whom they were given to. play_test.go runs it beside a Breaker
+// through random operations.
 type model struct {
 	rule     Rule // with defaults
 	random   float64
@@ -258,7 +255,7 @@ func newPair(t require.TestingT, r Rule, now time.Duration, random float64, stam
 	return p
 }
 
-func (p *pair) acquire() {
+func (p *pair) acquire() bool {
 	p.ids++
 	want, wantOK := p.m.acquire(p.now, p.ids)
 	permit, retry, ok := p.b.Acquire(p.now)
@@ -269,12 +266,13 @@ func (p *pair) acquire() {
 		if p.m.state == Open {
 			require.Equal(p.t, p.m.until-p.now, retry)
 		}
-		return
+		return false
 	}
 	require.Zero(p.t, retry)
 	require.Equal(p.t, want.nothing, permit == 0)
 	want.permit = permit
 	p.holders = append(p.holders, want)
+	return true
 }
 
 func (p *pair) done(i int, outcome stat.Outcome, latency time.Duration, again bool) {
@@ -331,147 +329,4 @@ func (p *pair) check() {
 		want.Last = p.events[len(p.events)-1]
 	}
 	require.Equal(p.t, want, st)
-}
-
-// ruleGen draws valid rules small enough that every turn is reached often.
-func ruleGen() *rapid.Generator[Rule] {
-	return rapid.Custom(func(t *rapid.T) Rule {
-		ms := func(label string, vs ...int) time.Duration {
-			return time.Duration(rapid.SampledFrom(vs).Draw(t, label)) * time.Millisecond
-		}
-		r := Rule{
-			Trip:       Trip(rapid.IntRange(0, 3).Draw(t, "trip")),
-			Above:      rapid.Bool().Draw(t, "above"),
-			Open:       ms("open", 1, 50, 700),
-			Probes:     rapid.IntRange(0, 3).Draw(t, "probes"),
-			Successes:  rapid.IntRange(0, 4).Draw(t, "successes"),
-			ProbeLease: ms("lease", 0, 100, 450),
-			Jitter:     rapid.SampledFrom([]float64{0, 0, 0.25, 0.5}).Draw(t, "jitter"),
-		}
-		if rapid.Bool().Draw(t, "grows") {
-			r.MaxOpen = r.Open * time.Duration(rapid.IntRange(1, 9).Draw(t, "times"))
-		}
-		if r.Trip.ratio() {
-			r.Threshold = float64(rapid.IntRange(1, 100).Draw(t, "percent")) / 100
-		} else {
-			r.Threshold = float64(rapid.IntRange(1, 4).Draw(t, "count"))
-		}
-		if r.Trip == SlowRatio {
-			r.SlowerThan = ms("slower than", 10, 20)
-		}
-		if r.Trip != Consecutive {
-			r.Window = ms("window", 100, 300, 1000)
-			r.Buckets = rapid.SampledFrom([]int{0, 1, 2, 7}).Draw(t, "buckets")
-			r.MinCalls = rapid.IntRange(0, 6).Draw(t, "minCalls")
-		}
-		return r
-	})
-}
-
-// Laws 2 and 5, faults #28 #31 #38 #79: whatever is done in whatever order, a breaker does what the model says, its
-// events included.
-func modelProperty(t *rapid.T) {
-	stamp := rapid.SampledFrom([]Permit{0, probeFlag - 3}).Draw(t, "stamp") // the counter wraps around soon
-	p := newPair(t, ruleGen().Draw(t, "rule"), 0, rapid.Float64Range(0, 0.999).Draw(t, "random"), stamp)
-	outcomes := rapid.SampledFrom([]stat.Outcome{stat.Success, stat.Success, stat.Failure, stat.Failure, stat.Ignored})
-	latency := func() time.Duration {
-		return time.Duration(rapid.SampledFrom([]int{0, 9, 10, 11, 25}).Draw(t, "latency")) * time.Millisecond
-	}
-	holder := func() int {
-		if len(p.holders) == 0 {
-			t.Skip("nobody")
-		}
-		return rapid.IntRange(0, len(p.holders)-1).Draw(t, "who")
-	}
-	call := func(*rapid.T) {
-		p.acquire()
-		if n := len(p.holders); n > 0 {
-			p.done(n-1, outcomes.Draw(t, "outcome"), latency(), false)
-		}
-	}
-	t.Repeat(map[string]func(*rapid.T){
-		"": func(*rapid.T) { p.check() },
-		"advance": func(*rapid.T) {
-			p.now += time.Duration(rapid.SampledFrom([]int{1, 1, 14, 50, 100, 333, 1000}).Draw(t, "ms")) * time.Millisecond
-		},
-		"acquire":   func(*rapid.T) { p.acquire() },
-		"call":      call,
-		"callAgain": call,
-		"done": func(*rapid.T) {
-			p.done(holder(), outcomes.Draw(t, "outcome"), latency(), rapid.Bool().Draw(t, "twice"))
-		},
-		"cancel": func(*rapid.T) { p.cancel(holder()) },
-		"update": func(*rapid.T) { p.update(ruleGen().Draw(t, "edited")) },
-		"edit": func(*rapid.T) { // the threshold only
-			r := p.m.rule
-			r.Threshold = map[bool]float64{true: 0.25, false: 2}[r.Trip.ratio()]
-			p.update(r)
-		},
-		"force": func(*rapid.T) {
-			if s := rapid.SampledFrom([]State{Closed, Closed, ForcedOpen, ForcedClosed, Disabled}).Draw(t, "to"); rapid.IntRange(0, 3).Draw(t, "really") == 0 {
-				p.force(s)
-			}
-		},
-	})
-}
-
-func TestModel(t *testing.T) { rapid.Check(t, modelProperty) }
-
-// FuzzBreaker is TestModel driven by the fuzzer.
-func FuzzBreaker(f *testing.F) {
-	for i := range 8 {
-		seed := make([]byte, 512)
-		for j := range seed {
-			seed[j] = byte((i*7 + 1) * (j*j + 13*j + i))
-		}
-		f.Add(seed)
-	}
-	f.Fuzz(rapid.MakeFuzz(modelProperty))
-}
-
-// TestModelSeeded is TestModel over one long, fixed run, and makes sure that it is not vacuous: every change of state, and
-// every trip by each kind of call that can cause it, happens in it.
-func TestModelSeeded(t *testing.T) {
-	seen := map[string]int{}
-	random := rand.New(rand.NewPCG(1, 2))
-	rules := ruleGen()
-	for i := range 500 {
-		p := newPair(t, rules.Example(2*i), 0, random.Float64(), 0)
-		for range 60 {
-			before := len(p.events)
-			outcome := stat.Outcome(random.IntN(2))
-			latency := time.Duration(random.IntN(2)) * time.Second
-			p.acquire()
-			n := len(p.holders)
-			switch op := random.IntN(60); {
-			case op < 2:
-				p.force(State(op * (3 + random.IntN(3)))) // half of them releases
-			case op < 4:
-				p.update(rules.Example(2*random.IntN(500) + 1))
-			case op < 7 && n > 0:
-				p.cancel(random.IntN(n))
-			case op < 12 && n > 0:
-				p.done(random.IntN(n), outcome, latency, op == 11)
-			case op < 15: // a call that takes long
-			case n > 0:
-				p.done(n-1, outcome, latency, false)
-			}
-			p.now += time.Duration(random.IntN(4)*20) * time.Millisecond
-			p.check()
-			for _, e := range p.events[before:] {
-				seen[fmt.Sprint(e.From, " ", e.To)]++
-				if e.From == Closed && e.To == Open {
-					seen[fmt.Sprint(p.m.rule.Trip, " by ", outcome)]++
-				}
-			}
-		}
-	}
-	for _, turn := range []string{
-		"closed open", "open halfOpen", "halfOpen open", "halfOpen closed", "forcedOpen closed", "forcedClosed closed",
-		"disabled closed", "closed forcedOpen", "open forcedClosed", "halfOpen closed",
-		"errorRatio by failure", "errorRatio by success", "slowRatio by failure", "slowRatio by success",
-		"errorCount by failure", "errorCount by success", "consecutive by failure",
-	} {
-		require.Positive(t, seen[turn], "%s never happened: %v", turn, seen)
-	}
 }

@@ -58,6 +58,27 @@ func TestTripComesTooLate(t *testing.T) {
 	require.True(t, b.Idle(0))
 }
 
+// A call judged by the rule of before an edit must not keep the next one from being judged by the edited rule.
+func TestJudgementComesTooLate(t *testing.T) {
+	b, err := New(Rule{Threshold: 0.5, MinCalls: 4}, 0, nil)
+	require.NoError(t, err)
+	end := func(outcome stat.Outcome) {
+		p, _, _ := b.Acquire(0)
+		b.Done(0, p, outcome, 0)
+	}
+	end(stat.Failure)
+	for range 4 {
+		end(stat.Success)
+	}
+	old := b.phase.Load()
+	_, err = b.Update(Rule{Threshold: 0.1, MinCalls: 4}, 0)
+	require.NoError(t, err)
+	b.judge(old, 0, 0)
+	require.Equal(t, Closed, b.State())
+	end(stat.Success)
+	require.Equal(t, Open, b.State())
+}
+
 // What was concluded before a bad call must not be noted after it.
 func TestWatch(t *testing.T) {
 	var w watch

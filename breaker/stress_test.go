@@ -117,6 +117,35 @@ func TestFailuresRace(t *testing.T) {
 	}
 }
 
+// Law 2: edits lose no result of the calls that race with them.
+func TestEditsRace(t *testing.T) {
+	const goroutines, each = 8, 100
+	for range rounds(100) {
+		r := breaker.Rule{Trip: breaker.ErrorCount, Threshold: goroutines * each, Open: sec}
+		b, events := newBreaker(t, r)
+		var over atomic.Bool
+		var edits sync.WaitGroup
+		edits.Go(func() {
+			for i := 0; !over.Load(); i++ {
+				edited := r
+				edited.Open = time.Duration(i%5+1) * sec
+				kept, err := b.Update(edited, 0)
+				assert.NoError(t, err)
+				assert.True(t, kept)
+			}
+		})
+		together(goroutines, func(int) {
+			for range each {
+				call(b, 0, stat.Failure, 0)
+			}
+		})
+		over.Store(true)
+		edits.Wait()
+		require.Equal(t, breaker.Open, b.State())
+		require.Equal(t, int64(goroutines*each), (*events)[0].Failures)
+	}
+}
+
 // Whoever of racing callers makes the window hold MinCalls, with a good call or a bad one, opens the breaker.
 func TestMinCallsRace(t *testing.T) {
 	const goroutines = 8
