@@ -1,49 +1,150 @@
 package flow
 
 import (
-	"errors"
+	"math"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// ErrLimited is the error of a call that a rate refused.
-var ErrLimited = errors.New("flow limit exceeded")
+// A Limiter is one budget of one rate rule. Its methods are safe for concurrent use. Times are readings of one clock;
+// they may come in any order, and a late one never admits more than the rule allows.
+type Limiter struct {
+	state atomic.Pointer[state]
+	mu    sync.Mutex // serialises updates
+}
 
-// ErrSaturated is the error of a call that a concurrency limit refused.
-var ErrSaturated = errors.New("concurrency limit exceeded")
-
-// A Limiter is one budget of one rate rule. Its methods are safe for concurrent use.
-type Limiter struct{}
-
-// A Permit is what an admitted call holds of a Limiter. It is a small value: keep it to give the admission back.
+// A Permit is what an admitted call holds of a Limiter. It is a small value: keep it to give the admission back, once.
 // The zero Permit holds nothing.
 type Permit struct {
 	ref  uint64
 	cost int32
+	gen  uint32
 }
 
-// NewLimiter returns a limiter for the rule, which must be valid, as of now.
-func NewLimiter(r Rule, now time.Duration) (*Limiter, error) { panic("stub") }
+// NewLimiter returns a limiter for the rule, which must be valid, as of now. The rule's resource, origin, related
+// resource and entrance are not looked at. A rule with Memory gets a sensor of its own: share one by NewLimiterWith.
+func NewLimiter(r Rule, now time.Duration) (*Limiter, error) { return NewLimiterWith(r, now, nil) }
 
-// Update puts the edited rule in force, keeping what was counted: admissions within the interval, tokens, warmth and promised turns. It may
-// race with any other method and loses no admission. kept is false where the edit changed what is counted so that
-// nothing could be carried over (say, another mode without a common measure).
-func (l *Limiter) Update(r Rule, now time.Duration) (kept bool, err error) { panic("stub") }
+// NewLimiterWith is NewLimiter with the sensor for a rule with Memory, also for one that an Update brings. A nil sensor is
+// replaced when one is needed.
+func NewLimiterWith(r Rule, now time.Duration, sensor *Sensor) (*Limiter, error) {
+	if err := r.check().faults(); err != nil {
+		return nil, err
+	}
+	l := new(Limiter)
+	l.state.Store(newState(r.withDefaults(), now, beginning(now, sensor)))
+	return l, nil
+}
+
+// Update puts the edited rule in force, keeping what was counted. It may race with any other method, loses no admission
+// and never lets a bound be passed: a caller sees the old rule or the new one, and the new one counts what the old one
+// admitted. kept is true: every two modes have a common measure.
+//
+// What is carried over:
+//   - Between Reject and WarmUp, and with another Limit, Per or Memory: every admission that is still counted, at its time or
+//     later. Of a longer Per, what is older than the old one may be forgotten.
+//   - From Smooth or Pace to Reject or WarmUp: those do not remember single calls, so as many as they could have let pass in the
+//     interval count, evenly spaced: for one interval calls pass at the old rate's distances.
+//   - To Smooth or Pace from Reject or WarmUp: the same calls, as if the new mode had let them pass.
+//   - Between Smooth and Pace and with another rate: the calls not yet worked off, at the new distance, and promised turns.
+//   - Warmth, as a share of the way from cold to warm. Coming from another mode: as warm as the share of its limit in use.
+//
+// Permits from before an edit that changes Mode, Limit or Per can no longer be given back.
+func (l *Limiter) Update(r Rule, now time.Duration) (kept bool, err error) {
+	if err := r.check().faults(); err != nil {
+		return true, err
+	}
+	r = r.withDefaults()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	old := l.state.Load()
+	if old.describes(r) {
+		return true, nil
+	}
+	l.state.Store(newState(r, now, old.close(r, now)))
+	return true, nil
+}
 
 // Acquire admits a call of the given cost (at least 1) at time now, or refuses it.
-// When admitted, wait is how long the caller must still wait for its turn (0 but for the pacing modes): whoever gives up before gives the permit back by Cancel.
-// When refused, retryAfter is when the call could pass if nothing else came (a cost above what can ever pass: -1).
+// When admitted, wait is how long the caller must still wait for its turn (0 but for the pacing modes): whoever gives up
+// before gives the permit back by Cancel. When refused, retryAfter is after what time the call could pass if nothing else
+// came; -1 if never: a cost above Limit (for Smooth above Burst), above 2,147,483,647, or above an eighth of a limit of more than
+// 268,435,456 calls.
 func (l *Limiter) Acquire(now time.Duration, cost int) (p Permit, wait, retryAfter time.Duration, ok bool) {
-	panic("stub")
+	n := int64(max(cost, 1))
+	if n > math.MaxInt32 {
+		return Permit{}, 0, -1, false
+	}
+	for {
+		s := l.state.Load()
+		var v verdict
+		var ref uint64
+		switch s.law {
+		case exact:
+			v, ref, retryAfter = s.acquire(now, n)
+		case moving:
+			v, ref, retryAfter = s.acquireMoving(now, n)
+		case smoothing:
+			v, ref, retryAfter = s.acquireSmooth(now, n)
+		case pacing:
+			v, ref, wait, retryAfter = s.acquirePaced(now, n)
+		}
+		switch v {
+		case admitted:
+			return Permit{ref, int32(n), s.gen}, wait, 0, true
+		case refused:
+			return Permit{}, 0, retryAfter, false
+		}
+		l.mu.Lock()   // an update is under way: wait for its state
+		l.mu.Unlock() //nolint:staticcheck // nothing to do but wait
+	}
 }
 
-// Cancel gives an admission back, as if it had not been made as far as that is still possible. It never lets the bound be passed.
-func (l *Limiter) Cancel(now time.Duration, p Permit) { panic("stub") }
+// Cancel gives an admission back, as if it had not been made as far as that is still possible; a permit must be given back
+// at most once. It never lets the bound be passed. Reject and WarmUp take it out of the count; Smooth gives
+// back what is not yet worked off; Pace gives the turn to a later caller, if it is still to come.
+func (l *Limiter) Cancel(now time.Duration, p Permit) {
+	s := l.state.Load()
+	if p.cost == 0 || p.gen != s.gen {
+		return
+	}
+	n := int64(p.cost)
+	switch s.law {
+	case exact, moving:
+		s.cancel(p.ref, n)
+	case smoothing:
+		s.parts.smooth.cancel(p.ref, n)
+	case pacing:
+		s.parts.pace.cancel(s.parts.origin.ticks(now), p.ref, n)
+	}
+	if s.parts != nil && s.parts.warm != nil {
+		s.parts.warm.passed.Add(-n)
+	}
+}
 
-// Limit returns the limit in force at now (per Per), which moves for warm-up and memory rules, and Usage what counts against it now.
-func (l *Limiter) Limit(now time.Duration) float64 { panic("stub") }
+// Limit returns the limit in force at now, per Per: it moves for the warm-up modes and for rules with Memory.
+func (l *Limiter) Limit(now time.Duration) float64 { return l.state.Load().limitAt(now) }
 
-// Usage returns how much counts against the limit at now: admissions in the interval (Reject, WarmUp), or turns promised and not yet due (Pace).
-func (l *Limiter) Usage(now time.Duration) float64 { panic("stub") }
+// Usage returns how much counts against the limit at now: admissions in the interval (Reject, WarmUp; rounded up to
+// groups of at most 1/224 of the limit), calls of the burst not yet earned back (Smooth), or turns promised and not yet
+// due (Pace). It looks at all groups, so it is not for the path of a call.
+func (l *Limiter) Usage(now time.Duration) float64 {
+	s := l.state.Load()
+	switch s.law {
+	case smoothing:
+		return s.parts.smooth.usage(s.parts.origin.ticks(now))
+	case pacing:
+		return s.parts.pace.usage(s.parts.origin.ticks(now))
+	}
+	return float64(s.usage(now))
+}
 
 // Idle reports whether at now the limiter is in the same state as a new one, so that it may be dropped and made anew.
-func (l *Limiter) Idle(now time.Duration) bool { panic("stub") }
+func (l *Limiter) Idle(now time.Duration) bool {
+	s := l.state.Load()
+	if s.parts != nil && s.parts.warm != nil && !s.parts.warm.cold(now) {
+		return false
+	}
+	return l.Usage(now) == 0
+}

@@ -1,0 +1,344 @@
+package flow
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A window admits at most its limit of calls in any half-open interval of length per, by the readings that callers
+// give, exactly and in fixed memory.
+//
+// Its capacity is a fixed number of tokens, counted in units of calls. They lie in the shares of up to maxGroups groups
+// (word.go) and, where no group holds them, in the pool. An admission takes tokens of the group in use, the one that
+// head names; they stay taken for the group's life, which ends when its latest admission is at least per old. Groups
+// are used in turn: when the one in use is full the next is opened, provided that its life has ended. Opening is one
+// compare-and-swap of the whole word, so it checks the very stamp that was judged: no admission can slip in between.
+//
+// Why the bound holds whatever callers race each other: tokens are moved, never made. Before the tokens of an ended life
+// become free, low is raised to the end of that life plus per. Whoever takes a token reads low after having seen the
+// token, and is refused if its reading is below. So one token serves two admissions only at readings at least per apart,
+// also when a caller stalled for long between reading the clock and coming here.
+type window struct {
+	head atomic.Uint64 // lap<<8 | group in use
+	low  atomic.Int64  // the earliest reading that is admitted
+	era  atomic.Int64  // where the stamps' era begins, see fresh
+	pool atomic.Int64  // units that no group holds; below 0: units that groups owe, see setLimit
+	cur  atomic.Int64  // the limit in force, in calls
+
+	words []atomic.Uint64
+	per   time.Duration
+	max   int64 // the largest limit, in calls
+	most  int64 // the largest cost that can ever be admitted
+	layout
+
+	mu sync.Mutex // serialises whoever changes the era or the limit, or seals the words
+}
+
+const (
+	maxGroups = 224 // keep a window within 2 KB
+	fewGroups = 96  // keep one of up to fewCalls within 1 KB: such limits are many
+	fewCalls  = 112
+	firstLap  = 1
+)
+
+// verdict is what a window says to a call.
+type verdict uint8
+
+const (
+	refused verdict = iota
+	admitted
+	moved // the window is sealed: another one has its tokens
+)
+
+func groupsFor(limit int64) int {
+	if limit <= fewCalls {
+		return int(min(limit, fewGroups))
+	}
+	return int(min(limit, maxGroups))
+}
+
+// init makes w a window of limit calls per interval, of which cur are in force at first, that has admitted the history
+// (see fill). Readings below low are refused.
+func (w *window) init(limit, cur int64, per, now, low time.Duration, history []members) {
+	w.per, w.max = per, limit
+	w.cur.Store(cur)
+	if limit == 0 {
+		return
+	}
+	span := per
+	if n := len(history); n > 0 {
+		span = max(span, history[n-1].at-now) // promised turns may lie ahead
+	}
+	w.layout = newLayout(limit, span)
+	w.most = min(limit, w.maxShare()*w.unit)
+	w.words = make([]atomic.Uint64, groupsFor(limit))
+	w.low.Store(int64(low))
+	w.era.Store(int64(now) - w.eighth())
+	w.pool.Store(cur/w.unit - w.fill(history))
+}
+
+// members are count admissions that are treated as made at one time.
+type members struct {
+	at    time.Duration
+	count int64
+}
+
+// fill writes the history, oldest first and at most max calls, into the groups in turn, and returns how many units that
+// took. A group that holds admissions of several times counts them until the latest leaves the interval.
+func (w *window) fill(history []members) (units int64) {
+	last := len(w.words) - 1 // the group in use
+	for i := range w.words {
+		w.words[i].Store(w.word(firstLap, 0, 0, 0))
+	}
+	lap := uint64(firstLap)
+	for i := 0; i < len(w.words) && len(history) > 0; i++ {
+		share := w.fair(i)
+		var used int64
+		var latest time.Duration
+		for len(history) > 0 && used < share*w.unit {
+			n := min(history[0].count, share*w.unit-used)
+			used, latest = used+n, history[0].at
+			if history[0].count -= n; history[0].count == 0 {
+				history = history[1:]
+			}
+		}
+		w.words[i].Store(w.word(firstLap+1, used, share, latest))
+		units += share
+		lap, last = firstLap+1, i
+	}
+	w.head.Store(lap<<8 | uint64(last))
+	return units
+}
+
+// fair returns the fair share of a group.
+func (w *window) fair(group int) int64 {
+	units, groups := w.max/w.unit, int64(len(w.words))
+	share := units / groups
+	if int64(group) < units%groups {
+		share++
+	}
+	return share
+}
+
+// acquire admits n calls at once at time now, or refuses them. ref names the admission for cancel; retryAfter is after
+// what time a refused call could pass if nothing else came, -1 for never.
+func (w *window) acquire(now time.Duration, n int64) (v verdict, ref uint64, retryAfter time.Duration) {
+	if n > w.most {
+		return refused, 0, -1
+	}
+	for empty := 0; empty <= len(w.words); { // groups opened without a token in them: all lie elsewhere
+		h := w.head.Load()
+		group := &w.words[h&0xff]
+		x := group.Load()
+		used, share := w.used(x), w.share(x)
+		if w.sealed(used, share) {
+			return moved, 0, 0
+		}
+		if x>>lapShift != h>>8&lapMask {
+			continue // the head went on
+		}
+		if early := w.early(now); early > 0 {
+			return refused, 0, early
+		} else if early < 0 {
+			continue
+		}
+		age := w.age(x, now)
+		usable := used == 0 || age < w.per
+		if usable && used+n <= share*w.unit {
+			if group.CompareAndSwap(x, w.join(x, n, now, age)) {
+				return admitted, h, 0
+			}
+			continue
+		}
+		if usable && w.strip(group, x) {
+			continue // what was too little for n is in the pool now
+		}
+
+		h2 := w.after(h)
+		next := &w.words[h2&0xff]
+		y := next.Load()
+		used2, share2 := w.used(y), w.share(y)
+		if w.sealed(used2, share2) {
+			return moved, 0, 0
+		}
+		if y>>lapShift != (h2>>8-1)&lapMask {
+			if y>>lapShift == h2>>8&lapMask {
+				w.head.CompareAndSwap(h, h2) // opened by another caller: help it on
+			}
+			continue
+		}
+		if early := w.early(now); early > 0 {
+			return refused, 0, early
+		} else if early < 0 {
+			continue
+		}
+		if age2 := w.age(y, now); used2 == 0 || age2 >= w.per {
+			w.end(used2, now, age2)
+			opened, ok := w.open(h, h2, y, n, now)
+			if ok {
+				return admitted, h2, 0
+			}
+			if opened {
+				empty++
+			}
+			continue
+		}
+		need := w.units(n - (share*w.unit - used))
+		if usable && w.pool.Load() >= need && share+need <= w.maxShare() {
+			if w.extend(group, x, need, n, now, age) {
+				return admitted, h, 0
+			}
+			continue
+		}
+		if next.Load() == y { // so it was judged in the right era
+			break
+		}
+	}
+	return refused, 0, w.wait(now, n)
+}
+
+// after returns the head after h.
+func (w *window) after(h uint64) uint64 {
+	if int(h&0xff)+1 < len(w.words) {
+		return h + 1
+	}
+	return (h>>8 + 1) << 8
+}
+
+// early returns 0 if calls of that reading are admitted at all, how long it is too early if not, and -1 if a new era began
+// and everything must be read again. It must be called after the words, or the pool, that it vouches for were read:
+// then the ages of those that are still the same are right, and tokens seen in them are free for that reading.
+func (w *window) early(now time.Duration) time.Duration {
+	if uint64(now)-uint64(w.era.Load()) >= w.eraLength() {
+		return w.turnEra(now)
+	}
+	if low := time.Duration(w.low.Load()); now < low {
+		return low - now
+	}
+	return 0
+}
+
+// end makes sure that, when the tokens of a life that has ended become free, they serve no reading less than the
+// interval after it. It must come before they do. A life with nothing used has nothing to end: what was ever
+// used of its tokens ended before.
+func (w *window) end(used int64, now, age time.Duration) {
+	if used == 0 {
+		return
+	}
+	end := int64(now - age + w.per)
+	for {
+		low := w.low.Load()
+		if low >= end || w.low.CompareAndSwap(low, end) {
+			return
+		}
+	}
+}
+
+// take takes up to k units out of the pool.
+func (w *window) take(k int64) int64 {
+	for {
+		p := w.pool.Load()
+		if p <= 0 || k <= 0 {
+			return 0
+		}
+		if t := min(k, p); w.pool.CompareAndSwap(p, p-t) {
+			return t
+		}
+	}
+}
+
+// open begins a life in the group that the head h2 names, whose word y is empty or has ended, and moves the head there
+// from h. It brings the group's share towards the fair one, or what n needs, through the pool; where that does not do
+// for n the group begins empty and leaves all it has to the pool. It reports whether it opened the group, and
+// whether that admitted n.
+func (w *window) open(h, h2, y uint64, n int64, now time.Duration) (opened, ok bool) {
+	group := int(h2 & 0xff)
+	share, want := w.share(y), max(w.fair(group), w.units(n))
+	var took, give int64
+	if p := w.pool.Load(); p < 0 {
+		give = min(share, -p)
+	} else if share > want {
+		give = share - want
+	} else if took = w.take(want - share); took > 0 && w.early(now) != 0 {
+		w.pool.Add(took) // those tokens are not for this reading
+		return false, false
+	}
+	share += took - give
+	if share*w.unit < n {
+		n, give, share = 0, give+share, 0
+	}
+	if !w.words[group].CompareAndSwap(y, w.word(h2>>8, n, share, now)) {
+		w.pool.Add(took)
+		return false, false
+	}
+	if give > 0 {
+		w.pool.Add(give)
+	}
+	w.head.CompareAndSwap(h, h2)
+	return true, n > 0
+}
+
+// extend admits n calls in the group in use, whose word is x, with need units out of the pool. It is for when the next
+// group cannot be opened yet while calls that were given back, or a raised limit, left tokens.
+func (w *window) extend(group *atomic.Uint64, x uint64, need, n int64, now, age time.Duration) bool {
+	took := w.take(need)
+	if took == need && w.early(now) == 0 && group.CompareAndSwap(x, w.join(x, n, now, age)+uint64(need)<<w.stampBits) {
+		return true
+	}
+	w.pool.Add(took)
+	return false
+}
+
+// strip moves the free units of the group in use, whose word was x, to the pool. It reports whether there were any.
+func (w *window) strip(group *atomic.Uint64, x uint64) bool {
+	free := w.share(x) - w.units(w.used(x))
+	if free <= 0 { // below 0: sealed
+		return false
+	}
+	if group.CompareAndSwap(x, x-uint64(free)<<w.stampBits) {
+		w.pool.Add(free)
+	}
+	return true
+}
+
+// cancel gives n calls of the admission ref back, if the life they belong to has not ended.
+func (w *window) cancel(ref uint64, n int64) {
+	group := &w.words[ref&0xff]
+	for {
+		x := group.Load()
+		used, share := w.used(x), w.share(x)
+		// The head is read after the word: if it is less than lapMask laps ahead, the word's lap tells its life.
+		if w.sealed(used, share) || w.head.Load()>>8-ref>>8 >= lapMask || x>>lapShift != ref>>8&lapMask || used < n {
+			return
+		}
+		free := w.units(used) - w.units(used-n)
+		if group.CompareAndSwap(x, x-uint64(n)<<w.useShift-uint64(free)<<w.stampBits) {
+			w.pool.Add(free)
+			return
+		}
+	}
+}
+
+// wait returns after what time n refused calls could pass if nothing else came.
+func (w *window) wait(now time.Duration, n int64) time.Duration {
+	if n > w.cur.Load() {
+		return w.per // a higher limit may be in force by then
+	}
+	have, wait := w.pool.Load()*w.unit, time.Duration(1)
+	h := w.head.Load()
+	if x := w.words[h&0xff].Load(); w.used(x) > 0 {
+		have += w.share(x)*w.unit - w.used(x)
+	}
+	for range w.words {
+		h = w.after(h)
+		x := w.words[h&0xff].Load()
+		if have += w.share(x) * w.unit; w.used(x) > 0 {
+			wait = max(wait, w.per-w.age(x, now))
+		}
+		if have >= n {
+			break
+		}
+	}
+	return wait
+}
