@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cordon-go/cordon/cmd/cordon/internal/rulefile"
+)
+
+func newConvert(s streams) *cobra.Command {
+	c := converter{streams: s}
+	cmd := &cobra.Command{
+		Use:   "convert --to FORMAT FILE",
+		Short: "Write the rules of a document in another form",
+		Long: `convert reads a rule document of any form, as check does, and writes its rules in another: native, sentinel-java or
+sentinel-go. What the other form cannot say is listed on the standard error. "-" reads the standard input.
+
+Sentinel keeps each kind of rules in a document of its own. Where the rules need several, choose one by --document, or let -o name a folder: all are
+written there, as flow.json, breaker.json and isolation.json.
+
+It ends with exit code 0 when every rule was written (parts of it may be lost, which is listed), 1 when a rule or the document was refused or a rule
+could not be written, and 2 when a file cannot be read or written.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, files []string) error { return c.run(files[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&c.to, "to", "", "the form to write: "+rulefile.Formats())
+	flags.StringVar(&c.kind, "kind", "", "what the Sentinel document to read is about: "+rulefile.Kinds())
+	flags.StringVar(&c.document, "document", "", "which Sentinel document to write: flow, breaker or isolation")
+	flags.StringVarP(&c.output, "output", "o", "", "the file or folder to write to, instead of the standard output")
+	if err := cmd.MarkFlagRequired("to"); err != nil {
+		panic(err) // the flag is defined above
+	}
+	return cmd
+}
+
+// converter converts one document.
+type converter struct {
+	streams
+	to, kind, document, output string
+}
+
+func (c *converter) run(file string) error {
+	format, err := rulefile.ParseFormat(c.to)
+	if err != nil {
+		return fmt.Errorf("--to: %w", err)
+	}
+	d, err := rulefile.ReadFile(c.in, file, c.kind)
+	if err != nil {
+		return err
+	}
+	for _, p := range d.Problems {
+		word := "refused"
+		if p.Warning {
+			word = "warning"
+		}
+		fmt.Fprintf(c.err, "%s: %v\n", word, p)
+	}
+	if !d.OK() && !d.Partial {
+		fmt.Fprintln(c.err, "nothing written: "+d.Verdict())
+		return errBad
+	}
+	parts, err := rulefile.Write(d.Rules, format)
+	if err != nil {
+		return err
+	}
+	if len(parts) == 0 {
+		return fmt.Errorf("%s holds no rules: there is nothing to convert", d.Name)
+	}
+	if parts, err = c.choose(parts); err != nil {
+		return err
+	}
+	complete := d.OK()
+	for _, part := range parts {
+		for _, loss := range part.Losses {
+			fmt.Fprintf(c.err, "lost: %v\n", loss)
+			complete = complete && !loss.Omitted
+		}
+	}
+	if err := c.put(parts); err != nil {
+		return err
+	}
+	if !complete {
+		return errBad
+	}
+	return nil
+}
+
+// choose returns the documents to write: the one asked for, or all if they have a place each.
+func (c *converter) choose(parts []rulefile.Part) ([]rulefile.Part, error) {
+	var kinds []string
+	for _, part := range parts {
+		if c.document != "" && part.Kind == c.document {
+			return []rulefile.Part{part}, nil
+		}
+		kinds = append(kinds, part.Kind)
+	}
+	switch {
+	case c.document != "":
+		return nil, fmt.Errorf("--document is %q, but the rules make: %s", c.document, orNone(strings.Join(kinds, ", ")))
+	case len(parts) > 1 && !isFolder(c.output):
+		return nil, fmt.Errorf("the rules make %d documents: %s; choose one by --document, or give a folder by -o", len(parts), strings.Join(kinds, ", "))
+	}
+	return parts, nil
+}
+
+// put writes the documents to where they belong.
+func (c *converter) put(parts []rulefile.Part) error {
+	for _, part := range parts {
+		switch {
+		case c.output == "":
+			if _, err := c.out.Write(part.Data); err != nil {
+				return err
+			}
+		case isFolder(c.output):
+			if err := write(filepath.Join(c.output, part.FileName()), part.Data); err != nil {
+				return err
+			}
+		default:
+			if err := write(c.output, part.Data); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func write(path string, data []byte) error {
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		return fmt.Errorf("writing the rules: %w", err)
+	}
+	return nil
+}
+
+// isFolder reports whether the path is an existing folder.
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

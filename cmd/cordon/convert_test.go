@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestConvert(t *testing.T) {
+	for name, args := range map[string][]string{
+		"convert-java-to-native":    {"--to", "native", "testdata/shop.flow.json"},
+		"convert-go-to-native":      {"--to", "native", "testdata/shop-circuitbreaker-rules.json"},
+		"convert-go-to-java":        {"--to", "sentinel-java", "testdata/shop-circuitbreaker-rules.json"},
+		"convert-native-to-java":    {"--to", "sentinel-java", "--document", "flow", "testdata/rules.yaml"},
+		"convert-native-to-go":      {"--to", "sentinel-go", "--document", "isolation", "testdata/rules.yaml"},
+		"convert-shadow":            {"--to", "sentinel-go", "--document", "breaker", "testdata/rules.yaml"},
+		"convert-several":           {"--to", "sentinel-go", "testdata/rules.yaml"},
+		"convert-no-such-document":  {"--to", "sentinel-go", "--document", "isolation", "testdata/shop-circuitbreaker-rules.json"},
+		"convert-no-such-format":    {"--to", "sentinel", "testdata/rules.yaml"},
+		"convert-refused":           {"--to", "sentinel-java", "testdata/bad.yaml"},
+		"convert-missing":           {"--to", "native", "testdata/none.json"},
+		"convert-without-knowledge": {"--to", "native", "testdata/unclear.json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runCordon(t, "", append([]string{"convert"}, args...)...).golden(t, name)
+		})
+	}
+}
+
+func TestConvertNeedsSomethingToConvert(t *testing.T) {
+	r := runCordon(t, "[]", "convert", "--to", "sentinel-go", "--kind", "flow", "-")
+	require.Equal(t, exitMisuse, r.code)
+	require.Contains(t, r.err, "holds no rules")
+	require.Empty(t, r.out)
+}
+
+// What is converted means the same: there and back gives the same document again.
+func TestConvertThereAndBack(t *testing.T) {
+	folder := t.TempDir()
+	r := runCordon(t, "", "convert", "--to", "native", "testdata/shop-circuitbreaker-rules.json")
+	require.Equal(t, exitGood, r.code, r.err)
+	native := r.out
+
+	r = runCordon(t, native, "convert", "--to", "sentinel-go", "-o", folder, "-")
+	require.Equal(t, exitGood, r.code, r.err)
+	require.Empty(t, r.out)
+	r = runCordon(t, "", "convert", "--to", "native", filepath.Join(folder, "breaker.json"))
+	require.Equal(t, exitGood, r.code, r.err)
+	require.Equal(t, native, r.out)
+}
+
+func TestConvertWritesAllDocumentsIntoAFolder(t *testing.T) {
+	folder := t.TempDir()
+	runCordon(t, "", "convert", "--to", "sentinel-go", "-o", folder, "testdata/rules.yaml")
+	for _, name := range []string{"flow.json", "isolation.json", "breaker.json"} {
+		r := runCordon(t, "", "check", filepath.Join(folder, name))
+		require.Equal(t, exitGood, r.code, "%s: %s", name, r.out)
+	}
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, entries, 3)
+}
+
+func TestConvertWritesIntoAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	r := runCordon(t, "", "convert", "--to", "native", "-o", file, "testdata/shop-circuitbreaker-rules.json")
+	require.Equal(t, exitGood, r.code, r.err)
+	require.Equal(t, exitGood, runCordon(t, "", "check", file).code)
+
+	r = runCordon(t, "", "convert", "--to", "native", "-o", filepath.Join(file, "not", "a", "folder"), "testdata/shop-circuitbreaker-rules.json")
+	require.Equal(t, exitMisuse, r.code)
+	require.Contains(t, r.err, "writing the rules")
+}

@@ -1,0 +1,77 @@
+package demo
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// rules are the numbers in the demo's rule document that its chapters change.
+type rules struct {
+	searchLimit  int
+	payThreshold float64
+	reportLimit  int
+}
+
+// document writes the rules as people would.
+func (r rules) document() string {
+	return fmt.Sprintf(`# The rules of cordon's demo. Edit and save: the gateway follows within a second.
+cordon: 1
+
+flow:                       # at most so many calls in any second
+  - id: search
+    resource: search
+    limit: %d
+    per: 1s
+
+concurrency:                # at most so many calls at once
+  - id: report
+    resource: report
+    limit: %d
+
+breaker:                    # stop calling what keeps failing
+  - id: pay
+    resource: pay
+    trip: errorRatio
+    threshold: %g
+    window: 2s
+    minCalls: 20
+    open: 1s                # then one probe; each failed one doubles the time
+    maxOpen: 8s
+    probes: 1
+`, r.searchLimit, r.reportLimit, r.payThreshold)
+}
+
+// A ruleFile is the document that the gateway watches.
+type ruleFile struct{ path string }
+
+// replace puts a new document in the file's place by renaming it over the old one, as editors and deployment tools do.
+func (f ruleFile) replace(document string) error {
+	fresh, err := os.CreateTemp(filepath.Dir(f.path), ".rules-*")
+	if err != nil {
+		return fmt.Errorf("writing new rules: %w", err)
+	}
+	_, err = fresh.WriteString(document)
+	if closing := fresh.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Chmod(fresh.Name(), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(fresh.Name(), f.path)
+	}
+	if err != nil {
+		os.Remove(fresh.Name())
+		return fmt.Errorf("writing new rules: %w", err)
+	}
+	return nil
+}
+
+// overwrite writes into the file as it stands, as a shell's > does.
+func (f ruleFile) overwrite(document string) error {
+	if err := os.WriteFile(f.path, []byte(document), 0o644); err != nil {
+		return fmt.Errorf("writing new rules: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/cordon-go/cordon/clock"
+	"github.com/cordon-go/cordon/cmd/cordon/internal/screen"
+)
+
+// A service is one upstream with the load that calls it through the gateway.
+type service struct {
+	*upstream
+	load  *load
+	meter meter
+}
+
+// A stage is everything the chapters play on: services, the gateway before them, the loads, and the rule file.
+type stage struct {
+	screen  *screen.Screen
+	clock   clock.Clock
+	started time.Duration
+	journal *journal
+	front   *front
+	folder  string
+	file    ruleFile
+	rules   rules
+
+	search, pay, report *service
+
+	// loading ends the loads; playing waits for them and for the table.
+	loading context.CancelFunc
+	playing sync.WaitGroup
+
+	chapter int
+	summary Summary
+}
+
+// newStage starts services, gateway and (paused) loads. close ends it, also when newStage failed.
+func newStage(ctx context.Context, scr *screen.Screen) (*stage, error) {
+	clk := clock.System()
+	s := &stage{
+		screen:  scr,
+		clock:   clk,
+		started: clk.Now(),
+		journal: newJournal(clk),
+		rules:   rules{searchLimit: 200, payThreshold: 0.5, reportLimit: 20},
+		loading: func() {},
+	}
+	for _, service := range []struct {
+		name string
+		into **service
+	}{{"search", &s.search}, {"pay", &s.pay}, {"report", &s.report}} {
+		up, err := startUpstream(service.name, clk)
+		if err != nil {
+			return s, err
+		}
+		*service.into = newService(up)
+	}
+	if err := s.openFile(); err != nil {
+		return s, err
+	}
+	front, err := startFront(s)
+	if err != nil {
+		return s, err
+	}
+	s.front = front
+	s.startLoads(ctx)
+	return s, nil
+}
+
+func newService(up *upstream) *service { return &service{upstream: up} }
+
+// openFile makes the folder with the first rule document.
+func (s *stage) openFile() error {
+	folder, err := os.MkdirTemp("", "cordon-demo-")
+	if err != nil {
+		return fmt.Errorf("making a folder for the rules: %w", err)
+	}
+	s.folder = folder
+	s.file = ruleFile{filepath.Join(folder, "rules.yaml")}
+	return s.file.overwrite(s.rules.document())
+}
+
+// services returns all of them.
+func (s *stage) services() []*service { return []*service{s.search, s.pay, s.report} }
+
+// startLoads starts a load per service, at rate 0, and the table that shows them.
+func (s *stage) startLoads(ctx context.Context) {
+	ctx, s.loading = context.WithCancel(ctx)
+	for _, service := range s.services() {
+		client := newClient()
+		context.AfterFunc(ctx, client.CloseIdleConnections)
+		service.meter.rate(s.clock.Now(), tally{})
+		service.load = &load{url: s.front.url + "/" + service.name, client: client, clock: s.clock}
+		s.playing.Go(func() { service.load.run(ctx) })
+	}
+	s.playing.Go(func() { s.show(ctx) })
+}
+
+// stop ends the loads and waits until every call has been answered.
+func (s *stage) stop() {
+	s.loading()
+	s.playing.Wait()
+	s.screen.Clear()
+}
+
+// close ends everything that newStage started, in the order in which a call passes through.
+func (s *stage) close() error {
+	s.stop()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var faults []error
+	if s.front != nil {
+		faults = append(faults, s.front.close())
+	}
+	for _, service := range s.services() {
+		if service == nil {
+			continue
+		}
+		if service.load != nil {
+			service.load.client.CloseIdleConnections()
+		}
+		faults = append(faults, service.close(ctx))
+	}
+	if s.folder != "" {
+		faults = append(faults, os.RemoveAll(s.folder))
+	}
+	return errors.Join(faults...)
+}
+
+// title opens a chapter.
+func (s *stage) title(name, about string) {
+	s.chapter++
+	s.screen.Printf("\n%s\n   %s", s.screen.Paint(screen.Bold, fmt.Sprintf("%d  %s", s.chapter, name)), s.screen.Paint(screen.Dim, about))
+}
+
+// shows is a line of the chapter's rule as it stands in the file.
+func (s *stage) shows(rule string, args ...any) {
+	s.screen.Printf("   %s", s.screen.Paint(screen.Cyan, fmt.Sprintf(rule, args...)))
+}
+
+// say shows what happens just now.
+func (s *stage) say(format string, args ...any) {
+	s.screen.Printf("   %s  %s", s.screen.Paint(screen.Dim, s.stamp()), fmt.Sprintf(format, args...))
+}
+
+// stamp is the time since the start.
+func (s *stage) stamp() string { return fmt.Sprintf("%5.1f s", (s.clock.Now() - s.started).Seconds()) }
+
+// let gives the traffic some time. It returns the context's error if that ended first.
+func (s *stage) let(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// await waits until condition holds, for at most d, and reports whether it did in time.
+func (s *stage) await(ctx context.Context, d time.Duration, condition func() bool) (bool, error) {
+	for deadline := s.clock.Now() + d; ; {
+		if condition() {
+			return true, nil
+		}
+		if s.clock.Now() >= deadline {
+			return false, nil
+		}
+		if err := s.let(ctx, 5*time.Millisecond); err != nil {
+			return false, err
+		}
+	}
+}
+
+// settle waits until no call of the service is on its way any more, so that books can be compared.
+func (s *stage) settle(ctx context.Context, service *service) error {
+	service.load.perSecond.Store(0)
+	settled, err := s.await(ctx, 12*time.Second, func() bool {
+		t := service.load.tally()
+		return t.Sent == t.answered()
+	})
+	if err == nil && !settled {
+		s.found(false, "calls to %s were not answered within 12 s", service.name)
+	}
+	return err
+}
+
+// get makes one call to a service through the gateway, for its answer to be shown.
+func (s *stage) get(ctx context.Context, service *service) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, service.load.url, nil)
+	if err != nil {
+		return nil, err
+	}
+	return service.load.client.Do(request)
+}

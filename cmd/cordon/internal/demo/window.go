@@ -1,0 +1,42 @@
+package demo
+
+import (
+	"slices"
+	"time"
+)
+
+// worst returns the most times that lie in any half-open interval [t, t+per), and the start of the first such
+// interval. times must be sorted.
+func worst(times []time.Duration, per time.Duration) (n int, at time.Duration) {
+	first := 0
+	for i, t := range times {
+		for times[first]+per <= t {
+			first++
+		}
+		if i-first+1 > n {
+			n, at = i-first+1, times[first]
+		}
+	}
+	return n, at
+}
+
+// between returns the sorted times that lie in [from, to).
+func between(times []time.Duration, from, to time.Duration) []time.Duration {
+	i, _ := slices.BinarySearch(times, from)
+	j, _ := slices.BinarySearch(times, to)
+	return times[i:max(i, j)]
+}
+
+// transit returns the shortest and the longest time from a departure to its arrival, for two sorted lists of the same length. The k-th arrival is
+// taken for the k-th departure: no other pairing makes the difference of the two smaller, and counting needs no more.
+// (If every arrival is at least least and at most most after its departure, then what arrives within w has departed within w + most − least.)
+func transit(departures, arrivals []time.Duration) (least, most time.Duration) {
+	for i := range departures {
+		d := arrivals[i] - departures[i]
+		if i == 0 {
+			least, most = d, d
+		}
+		least, most = min(least, d), max(most, d)
+	}
+	return least, most
+}

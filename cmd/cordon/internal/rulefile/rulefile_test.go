@@ -1,0 +1,159 @@
+package rulefile
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cordon-go/cordon"
+	"github.com/cordon-go/cordon/sentinel"
+)
+
+func TestReadTellsWhoseDocumentItIs(t *testing.T) {
+	const native = "cordon: 1\nflow:\n  - {id: a, resource: a, limit: 1}\n"
+	for name, c := range map[string]struct {
+		name, text, kind string
+		format           Format
+		wantKind         string
+	}{
+		"native YAML":                 {"x", native, "", Native, ""},
+		"native JSON":                 {"x", `{"cordon": 1, "flow": [{"id": "a", "resource": "a", "limit": 1}]}`, "", Native, ""},
+		"native, whatever the name":   {"app.flow.json", native, "", Native, ""},
+		"native, comment first":       {"x", "# ours\n" + native, "", Native, ""},
+		"native, byte order mark":     {"x", "\uFEFF" + native, "", Native, ""},
+		"java by its keys":            {"x", `[{"resource":"a","count":1}]`, "", SentinelJava, "flow"},
+		"go by its keys":              {"x", `[{"resource":"a","threshold":1,"statIntervalInMs":1000}]`, "", SentinelGo, "flow"},
+		"java, comment first":         {"x", "/* ours */ // too\n [{\"resource\":\"a\",\"count\":1}]", "", SentinelJava, "flow"},
+		"go by its name":              {"app-isolation-rules", `[{"resource":"a","threshold":1}]`, "", SentinelGo, "isolation"},
+		"said":                        {"x", `[{"resource":"a","threshold":1}]`, "isolation", SentinelGo, "isolation"},
+		"said in Sentinel's own word": {"x", `[{"resource":"a","grade":1,"count":0.5,"timeWindow":5}]`, "degrade", SentinelJava, "breaker"},
+		"empty list tells no dialect": {"app.flow.json", `[]`, "", Sentinel, "flow"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, err := Read(c.name, []byte(c.text), c.kind)
+			require.NoError(t, err)
+			require.True(t, d.OK(), "%v", d.Problems)
+			require.Equal(t, c.format, d.Format)
+			require.Equal(t, c.wantKind, d.Kind)
+			require.Equal(t, d.Good(), len(d.Lines()))
+			for _, line := range d.Lines() {
+				require.NotEmpty(t, line.ID)
+				require.NotEmpty(t, line.Sentence)
+			}
+		})
+	}
+}
+
+func TestReadAsksWhenTheKindCannotBeTold(t *testing.T) {
+	_, err := Read("x.json", []byte(`[{"resource":"a","threshold":1}]`), "")
+	require.ErrorIs(t, err, sentinel.ErrKindUnknown)
+	require.ErrorContains(t, err, "--kind")
+	_, err = Read("x.json", nil, "speed")
+	require.ErrorContains(t, err, `"speed"`)
+}
+
+// What cannot be read as a whole is a refused document that says why, never an error of the reader nor an empty set of rules.
+func TestBrokenDocumentsSayWhy(t *testing.T) {
+	for name, c := range map[string]struct{ file, text, says string }{
+		"empty":            {"rules.yaml", "", "empty"},
+		"spaces":           {"rules.yaml", " \n\n", "empty"},
+		"cut":              {"rules.yaml", "cordon: 1\nflow:\n  - {id: a", ""},
+		"no version":       {"rules.yaml", "flow: []\n", "cordon"},
+		"binary":           {"rules.yaml", "\x00\x01", ""},
+		"cut Sentinel":     {"app.flow.json", `[{"resource":"a"`, ""},
+		"unsupported kind": {"app-system-rules.json", `[{"qps":1}]`, "not supported"},
+		"another kind":     {"app-degrade-rules.json", `[{"resource":"a","count":1,"warmUpPeriodSec":5}]`, "flow"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, err := Read(c.file, []byte(c.text), "")
+			require.NoError(t, err)
+			require.True(t, d.Broken)
+			require.False(t, d.OK())
+			require.NotEmpty(t, d.Problems)
+			require.ErrorContains(t, d.Problems, c.says)
+			require.Zero(t, d.Good())
+			require.Contains(t, d.Verdict(), "the document is refused")
+		})
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	for want, c := range map[string]struct{ file, text string }{
+		"1 rule good": {"r.yaml", "cordon: 1\nflow:\n  - {id: a, resource: a, limit: 1}\n"},
+		"1 rule refused, none good: the rules in force stay as they are":  {"r.yaml", "cordon: 1\nflow:\n  - {id: a, resource: a, limit: -1}\n"},
+		"1 rule refused, none good: the last good versions stay in force": {"a.flow.json", `[{"resource":"a","count":-1}]`},
+		"the document is refused: the rules in force stay as they are":    {"r.yaml", "cordon: 1\nflwo: []\n"},
+		"0 rules good": {"a.flow.json", `[]`},
+	} {
+		d, err := Read(c.file, []byte(c.text), "")
+		require.NoError(t, err)
+		require.Equal(t, want, d.Verdict(), "%v", d.Problems)
+	}
+}
+
+func TestReadFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("cordon: 1\n"), 0o600))
+	d, err := ReadFile(nil, file, "")
+	require.NoError(t, err)
+	require.Equal(t, file, d.Name)
+	d, err = ReadFile(strings.NewReader("cordon: 1\n"), "-", "")
+	require.NoError(t, err)
+	require.Equal(t, Stdin, d.Name)
+	_, err = ReadFile(nil, file+".none", "")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	broken := errors.New("broken pipe")
+	_, err = ReadFile(iotest.ErrReader(broken), "-", "")
+	require.ErrorIs(t, err, broken)
+}
+
+// What Write writes, Read reads as the same rules.
+func TestWrittenRulesAreReadBack(t *testing.T) {
+	d, err := Read("app.flow.json", []byte(`[{"resource":"a","count":5,"id":1},{"resource":"b","count":3,"grade":0,"id":2}]`), "")
+	require.NoError(t, err)
+	for _, format := range []Format{Native, SentinelJava, SentinelGo} {
+		parts, err := Write(d.Rules, format)
+		require.NoError(t, err)
+		var rules cordon.Rules
+		for _, part := range parts {
+			require.Empty(t, part.Losses)
+			back, err := Read(part.FileName(), part.Data, part.Kind)
+			require.NoError(t, err)
+			require.True(t, back.OK(), "%v", back.Problems)
+			require.Equal(t, format, back.Format)
+			rules.Flow = append(rules.Flow, back.Rules.Flow...)
+			rules.Concurrency = append(rules.Concurrency, back.Rules.Concurrency...)
+		}
+		require.Equal(t, d.Rules, rules, format)
+	}
+	parts, err := Write(cordon.Rules{}, SentinelGo)
+	require.NoError(t, err)
+	require.Empty(t, parts)
+}
+
+func FuzzRead(f *testing.F) {
+	for _, seed := range []string{"cordon: 1\n", "[]", `[{"resource":"a","count":1}]`, "", "// x\n[", "/*", "#", "{", "\uFEFF["} {
+		f.Add("app.flow.json", []byte(seed))
+		f.Add("rules.yaml", []byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, name string, data []byte) {
+		before := bytes.Clone(data)
+		d, err := Read(name, data, "")
+		require.Equal(t, before, data)
+		if err != nil {
+			require.Nil(t, d)
+			return
+		}
+		require.NotEmpty(t, d.Verdict())
+		require.Equal(t, d.Good(), len(d.Lines()))
+		if d.Broken {
+			require.NotEmpty(t, d.Problems)
+		}
+	})
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cordon-go/cordon"
+	"github.com/cordon-go/cordon/cmd/cordon/internal/screen"
+	"github.com/cordon-go/cordon/gateway"
+)
+
+// statusAt is a gateway n seconds after noon, when so many calls have passed.
+func statusAt(n int, passed int64) gateway.Status {
+	return gateway.Status{State: "serving", InFlight: 3, Engine: cordon.Snapshot{
+		Time:  time.Date(2026, 1, 2, 12, 0, n, 0, time.UTC),
+		Rules: map[string]int{"flow": 1, "breaker": 1},
+		Sources: []cordon.SourceSnapshot{{
+			Source: "file:/etc/gateway/rules.yaml", Version: "2026-01-02T11:00:00Z", Rules: 2, Updates: 3,
+		}},
+		Resources: []cordon.ResourceSnapshot{
+			{
+				Name: "orders.Create", Passed: passed, Succeeded: passed - 3, Failed: passed / 100, InFlight: 3,
+				Blocked: map[string]int64{"flow": passed / 2, "breaker": 1},
+				Recent: cordon.RecentSnapshot{
+					Length: 10 * time.Second, Passed: 1005, Succeeded: 1000, Failed: 5,
+					Mean: 3 * time.Millisecond, P50: 2100 * time.Microsecond, P99: 1500 * time.Millisecond,
+				},
+				Rules: []cordon.RuleSnapshot{
+					{Kind: "flow", ID: "orders", Limit: 100, Usage: 99},
+					{Kind: "breaker", ID: "pay", State: "open", RetryIn: 1500 * time.Millisecond, Limit: 0.5, Usage: 0.75},
+					{Kind: "concurrency", ID: "db", Limit: 20, Usage: 20, Queued: 4, Shadow: true},
+				},
+			},
+			{Name: "idle"},
+		},
+	}, Events: []gateway.Event{
+		{Time: time.Date(2026, 1, 2, 11, 59, 58, 0, time.UTC), What: "refused", Resource: "orders.Create", Text: "limit 100", Count: 7},
+		{Time: time.Date(2026, 1, 2, 11, 0, 0, 0, time.UTC), What: "rules", Text: "2 added"},
+	}}
+}
+
+func TestTopTableTakesRatesFromWhatChanged(t *testing.T) {
+	p := screen.New(&bytes.Buffer{})
+	require.Equal(t, strings.TrimPrefix(`
+2026-01-02 12:00:12  serving, 3 in flight  rules: 1 breaker, 1 flow
+file:/etc/gateway/rules.yaml: 2 rules, version 2026-01-02T11:00:00Z, 3 updates
+
+RESOURCE       PASSED/s  REFUSED/s  FAILED/s  IN FLIGHT    P50   P99  RULES
+orders.Create       200        100         2          3  2.1ms  1.5s  orders 99/100, pay open for 1.5s, db 20/20 (4 wait) (shadow)
+idle                  0          0         0          0      –     –
+
+EVENTS, newest first
+11:59:58  refused orders.Create: limit 100 (7 times)
+11:00:00  rules   2 added`, "\n"),
+		strings.Join(topTable(p, statusAt(10, 1000), statusAt(12, 1400)), "\n"))
+}
+
+func TestTopTableWithoutAnEarlierLookTakesRatesFromTheRecentWindow(t *testing.T) {
+	p := screen.New(&bytes.Buffer{})
+	for name, before := range map[string]gateway.Status{
+		"the first look":        {},
+		"the gateway restarted": statusAt(10, 999_999),
+	} {
+		line := topTable(p, before, statusAt(12, 1400))[4]
+		require.Equal(t, []string{"orders.Create", "100", "–", "0.5", "3"}, strings.Fields(line)[:5], name)
+	}
+}
+
+func TestTopTableShowsWhatIsWrong(t *testing.T) {
+	s := statusAt(1, 0)
+	s.Engine.Sources[0].LastError = "rules.yaml:3:5: flow[0]:\n limti: unknown key"
+	s.Engine.Faults = 2
+	s.Engine.Resources = nil
+	text := strings.Join(topTable(screen.New(&bytes.Buffer{}), gateway.Status{}, s), "\n")
+	require.Contains(t, text, "FAILED: rules.yaml:3:5: flow[0]: limti: unknown key")
+	require.Contains(t, text, "2 internal faults")
+	require.Contains(t, text, "no calls yet")
+}
+
+func TestTopOnce(t *testing.T) {
+	gateway := admin(t, func(int) any { return statusAt(1, 100) })
+	for _, address := range []string{gateway, strings.TrimPrefix(gateway, "http://")} {
+		r := runCordon(t, "", "top", "--once", "--admin", address)
+		require.Equal(t, exitGood, r.code, r.err)
+		require.Contains(t, r.out, "orders.Create")
+		require.Empty(t, r.err)
+	}
+}
+
+func TestTopSaysWhyItCannotLook(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	for address, want := range map[string]string{
+		gone.URL: "asking the gateway",
+		admin(t, func(int) any { return map[string]string{"hello": "world"} }): "is this the administration address?",
+		admin(t, func(int) any { return "text" }):                              "does not answer with a gateway's status",
+	} {
+		r := runCordon(t, "", "top", "--once", "--admin", address)
+		require.Equal(t, exitMisuse, r.code)
+		require.Contains(t, r.err, want)
+	}
+}
+
+// A gateway that is restarted is watched on.
+func TestTopGoesOnWhenTheGatewayIsAwayForAWhile(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	gateway := admin(t, func(n int) any {
+		switch n {
+		case 2:
+			return "away"
+		case 4:
+			cancel()
+		}
+		return statusAt(n, int64(n)*100)
+	})
+	r := runUntil(t, ctx, "", "top", "--interval", "100ms", "--admin", gateway)
+	require.Equal(t, exitGood, r.code, r.err)
+	require.Contains(t, r.out, "does not answer with a gateway's status")
+	require.Contains(t, r.out, "2026-01-02 12:00:03")
+}
+
+// admin serves the n-th look's answer as JSON.
+func admin(t *testing.T, answer func(n int) any) string {
+	t.Helper()
+	var looks atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		json.NewEncoder(w).Encode(answer(int(looks.Add(1)))) //nolint:errcheck // the other end tells
+	}))
+	t.Cleanup(func() {
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		server.Close()
+	})
+	return server.URL
+}

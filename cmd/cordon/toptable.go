@@ -1,0 +1,216 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cordon-go/cordon"
+	"github.com/cordon-go/cordon/cmd/cordon/internal/screen"
+	"github.com/cordon-go/cordon/gateway"
+)
+
+// rates are a resource's calls per second.
+type rates struct{ passed, blocked, failed float64 }
+
+// topEvents is how many events are shown.
+const topEvents = 8
+
+// topTable shows a gateway's status; rates come from what changed since the one before. Without one before (its time is zero), or for a resource
+// that is new or whose totals went back because the gateway was restarted, they are those of the resource's recent window,
+// which does not count refusals.
+func topTable(p *screen.Screen, before, now gateway.Status) []string {
+	known := map[string]cordon.ResourceSnapshot{}
+	for _, r := range before.Engine.Resources {
+		known[r.Name] = r
+	}
+	elapsed := now.Engine.Time.Sub(before.Engine.Time)
+	rows := [][]string{{"RESOURCE", "PASSED/s", "REFUSED/s", "FAILED/s", "IN FLIGHT", "P50", "P99", "RULES"}}
+	for _, r := range now.Engine.Resources {
+		old, ok := known[r.Name]
+		rate := recentRates(r)
+		if ok && elapsed > 0 && r.Passed >= old.Passed {
+			rate = ratesBetween(old, r, elapsed)
+		}
+		rows = append(rows, []string{
+			r.Name, number(rate.passed), number(rate.blocked), number(rate.failed), fmt.Sprint(r.InFlight),
+			latency(r.Recent.P50), latency(r.Recent.P99), ruleStates(p, r.Rules),
+		})
+	}
+	lines := append(headLines(p, now), table(p, rows)...)
+	if len(now.Engine.Resources) == 0 {
+		lines = append(lines, p.Paint(screen.Dim, "no calls yet"))
+	}
+	return append(lines, eventLines(p, now.Events)...)
+}
+
+func ratesBetween(old, now cordon.ResourceSnapshot, elapsed time.Duration) rates {
+	per := func(n int64) float64 { return max(0, float64(n)/elapsed.Seconds()) }
+	return rates{
+		passed:  per(now.Passed - old.Passed),
+		blocked: per(total(now.Blocked) - total(old.Blocked)),
+		failed:  per(now.Failed - old.Failed),
+	}
+}
+
+func recentRates(r cordon.ResourceSnapshot) rates {
+	if r.Recent.Length <= 0 {
+		return rates{blocked: -1}
+	}
+	per := func(n int64) float64 { return float64(n) / r.Recent.Length.Seconds() }
+	return rates{passed: per(r.Recent.Passed), blocked: -1, failed: per(r.Recent.Failed)}
+}
+
+func total(byKind map[string]int64) int64 {
+	n := int64(0)
+	for _, count := range byKind {
+		n += count
+	}
+	return n
+}
+
+// headLines tells how the gateway, its rules and their sources are.
+func headLines(p *screen.Screen, now gateway.Status) []string {
+	engine := now.Engine
+	var kinds []string
+	for _, kind := range slices.Sorted(maps.Keys(engine.Rules)) {
+		kinds = append(kinds, fmt.Sprintf("%d %s", engine.Rules[kind], kind))
+	}
+	lines := []string{fmt.Sprintf("%s  %s, %d in flight  rules: %s",
+		engine.Time.Format(time.DateTime), now.State, now.InFlight, orNone(strings.Join(kinds, ", ")))}
+	for _, source := range engine.Sources {
+		line := fmt.Sprintf("%s: %d rules, version %s, %d updates", source.Source, source.Rules, orNone(source.Version), source.Updates)
+		if source.LastError != "" {
+			line += p.Paint(screen.Red, "  FAILED: "+oneLine(source.LastError))
+		}
+		lines = append(lines, line)
+	}
+	for _, why := range now.NotReady {
+		lines = append(lines, p.Paint(screen.Red, "not ready: "+oneLine(why)))
+	}
+	if engine.Faults > 0 {
+		lines = append(lines, p.Paint(screen.Red, fmt.Sprintf("%d internal faults", engine.Faults)))
+	}
+	return append(lines, "")
+}
+
+// eventLines tells what happened last, newest first.
+func eventLines(p *screen.Screen, events []gateway.Event) []string {
+	if len(events) == 0 {
+		return nil
+	}
+	lines := []string{"", p.Paint(screen.Dim, "EVENTS, newest first")}
+	for _, e := range events[:min(len(events), topEvents)] {
+		line := fmt.Sprintf("%s  %s", e.Time.Format(time.TimeOnly), screen.Pad(e.What, 7))
+		if e.Resource != "" {
+			line += " " + e.Resource + ":"
+		}
+		line += " " + oneLine(e.Text)
+		if e.Count > 1 {
+			line += fmt.Sprintf(" (%d times)", e.Count)
+		}
+		if e.Shadow {
+			line += " (shadow)"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// ruleStates says how a resource's rules stand: what a limit is used, what a breaker does.
+func ruleStates(p *screen.Screen, states []cordon.RuleSnapshot) string {
+	var parts []string
+	for _, r := range states {
+		part := fmt.Sprintf("%s %s/%s", r.ID, number(r.Usage), number(r.Limit))
+		if r.State != "" {
+			part = r.ID + " " + breakerState(p, r)
+		}
+		if r.Queued > 0 {
+			part += fmt.Sprintf(" (%d wait)", r.Queued)
+		}
+		if r.Shadow {
+			part += " (shadow)"
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func breakerState(p *screen.Screen, r cordon.RuleSnapshot) string {
+	style := screen.Yellow
+	switch r.State {
+	case "closed":
+		style = screen.Green
+	case "open", "forcedOpen":
+		style = screen.Red
+	}
+	text := p.Paint(style, r.State)
+	if r.RetryIn > 0 {
+		text += fmt.Sprintf(" for %.1fs", r.RetryIn.Seconds())
+	}
+	return text
+}
+
+// table lays rows out in columns, the first row as its header: names and rules to the left, numbers to the right.
+func table(p *screen.Screen, rows [][]string) []string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], screen.Columns(cell))
+		}
+	}
+	var lines []string
+	for n, row := range rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = screen.PadLeft(cell, widths[i])
+			if i == 0 || i == len(row)-1 {
+				cells[i] = screen.Pad(cell, widths[i])
+			}
+		}
+		line := strings.TrimRight(strings.Join(cells, "  "), " ")
+		if n == 0 {
+			line = p.Paint(screen.Dim, line)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// number is a figure with one decimal where it is small and has one; "–" when negative, for not known.
+func number(f float64) string {
+	switch {
+	case f < 0:
+		return "–"
+	case f < 100 && f != float64(int64(f)):
+		return fmt.Sprintf("%.1f", f)
+	default:
+		return fmt.Sprintf("%.0f", f)
+	}
+}
+
+// latency is a duration for a narrow column; "–" when there is none yet.
+func latency(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "–"
+	case d < time.Millisecond:
+		return d.Round(time.Microsecond).String()
+	case d < time.Second:
+		return d.Round(100 * time.Microsecond).String()
+	default:
+		return d.Round(10 * time.Millisecond).String()
+	}
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return text
+}
+
+// oneLine joins the lines of a text.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
