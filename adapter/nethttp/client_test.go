@@ -193,6 +193,18 @@ func TestCancelledAndTimedOut(t *testing.T) {
 			require.ErrorIs(t, err, breaker.ErrOpen)
 		})
 	})
+	t.Run("timed out by http.Client", func(t *testing.T) {
+		t.Parallel()
+		release := make(chan struct{})
+		srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+		defer srv.Close()
+		defer close(release)
+		eng := newEngine(t, cordon.Rules{})
+		client := &http.Client{Transport: nethttp.Transport(eng, srv.Client().Transport, named("r")), Timeout: 20 * time.Millisecond}
+		_, err := client.Get(srv.URL)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, ended(cordon.Failure), countsOf(eng, "r"))
+	})
 	t.Run("in the middle of the body", func(t *testing.T) {
 		t.Parallel()
 		release := make(chan struct{})

@@ -2,6 +2,7 @@ package nethttp
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -52,8 +53,11 @@ func (r *recorder) WriteString(s string) (int, error) {
 
 // FlushError is how http.ResponseController flushes; it says so if the writer cannot.
 func (r *recorder) FlushError() error {
-	r.implicit()
-	return http.NewResponseController(r.w).Flush()
+	err := http.NewResponseController(r.w).Flush()
+	if !errors.Is(err, http.ErrNotSupported) {
+		r.implicit()
+	}
+	return err
 }
 
 // Unwrap lets http.ResponseController reach all else the writer can do.

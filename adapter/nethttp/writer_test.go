@@ -222,6 +222,17 @@ func TestWriterOfRealServers(t *testing.T) {
 	}
 }
 
+// What cannot be flushed has not been sent: the status that comes after is the one.
+func TestFlushThatDoesNothing(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t, cordon.Rules{})
+	nethttp.Middleware(eng, named("r"))(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		require.ErrorIs(t, http.NewResponseController(w).Flush(), http.ErrNotSupported)
+		w.WriteHeader(500)
+	})).ServeHTTP(&bare{}, httptest.NewRequest("GET", "/", nil))
+	require.Equal(t, ended(cordon.Failure), countsOf(eng, "r"))
+}
+
 func TestFilesAreServed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "big")

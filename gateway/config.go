@@ -1,0 +1,204 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cordon-go/cordon/rule"
+	"github.com/cordon-go/cordon/sentinel"
+)
+
+// Config is a gateway's configuration. A zero field means its default.
+type Config struct {
+	// Listen is the TCP address to serve on; default ":8080".
+	Listen string `rule:"listen"`
+	// Admin is the TCP address of the admin handler; default "127.0.0.1:8081"; "none" for none. It tells what the gateway is
+	// doing to everybody who can reach it.
+	Admin string `rule:"admin"`
+	// Grace is how long requests may take to end when the gateway stops, up to 1h; default 30s.
+	Grace time.Duration `rule:"grace"`
+	// Timeouts bound what clients and upstreams may take.
+	Timeouts Timeouts `rule:"timeouts"`
+	// Limits bound what clients and upstreams may send.
+	Limits Limits `rule:"limits"`
+	// OriginHeader names the request header that tells a call's origin, for rules by caller; default: none. Whoever sets the header
+	// chooses the origin.
+	OriginHeader string `rule:"originHeader"`
+	// TrustForwarded keeps the X-Forwarded headers that requests bring and adds to them. By default they are replaced: set it only
+	// behind a proxy that sets them.
+	TrustForwarded bool `rule:"trustForwarded"`
+	// Rules are the files that rules are taken from, at the start and at every change.
+	Rules []RuleFile `rule:"rules"`
+	// Routes are what is served; at least one. The order does not matter.
+	Routes []Route `rule:"routes"`
+}
+
+// Timeouts bound what clients and upstreams may take; each up to 24h.
+type Timeouts struct {
+	// ReadHeader is how long a client may take to send a request's header; default 10s.
+	ReadHeader time.Duration `rule:"readHeader"`
+	// Read is how long a client may take to send a whole request; default: no bound.
+	Read time.Duration `rule:"read"`
+	// Idle is how long a client's connection is kept between requests; default 2m.
+	Idle time.Duration `rule:"idle"`
+	// Dial is how long connecting to an upstream may take, and then the TLS handshake; default 3s.
+	Dial time.Duration `rule:"dial"`
+	// Send is how long an upstream may take to accept more of a request; default 30s.
+	Send time.Duration `rule:"send"`
+	// ResponseHeader is how long an upstream may take from the end of the request to the response's header; default 30s.
+	ResponseHeader time.Duration `rule:"responseHeader"`
+	// UpstreamIdle is how long a connection to an upstream is kept between requests; default 90s.
+	UpstreamIdle time.Duration `rule:"upstreamIdle"`
+}
+
+// Limits bound what clients and upstreams may send.
+type Limits struct {
+	// HeaderBytes is the size of a request's header, 1 KiB to 16 MiB; default 64 KiB. What is larger is answered with 431.
+	HeaderBytes int `rule:"headerBytes"`
+	// BodyBytes is the size of a request's body; default 10 MiB; -1 for no bound. What is larger is answered with 413.
+	BodyBytes int64 `rule:"bodyBytes"`
+	// ResponseHeaderBytes is the size of a response's header, 1 KiB to 16 MiB; default 1 MiB. What is larger is a failure (502).
+	ResponseHeaderBytes int64 `rule:"responseHeaderBytes"`
+}
+
+// Route says where requests go and what they are called.
+type Route struct {
+	// Name identifies the route in logs, and is its resource if there is no other; required, unique.
+	Name string `rule:"name"`
+	// Host is the host name that requests must be for, without port: exactly, or "*.example.com" for all below example.com;
+	// default: any. The exact name wins over the longest wildcard, that over any.
+	Host string `rule:"host"`
+	// Prefix is the path that requests must be for, or be below of; default "/". The longest wins.
+	Prefix string `rule:"prefix"`
+	// Methods are the methods that requests must have; default: any. Of routes with the same host and prefix, one that names the
+	// method wins.
+	Methods []string `rule:"methods"`
+	// Resource is what the engine calls requests of this route; default: the route's name. Routes may share one.
+	Resource string `rule:"resource"`
+	// Origin is the origin of all requests of this route, whatever a header says.
+	Origin string `rule:"origin"`
+	// Upstreams are the base URLs (http or https) that requests are sent to in turn; at least one.
+	Upstreams []string `rule:"upstreams"`
+	// StripPrefix takes the prefix off the path before it is sent.
+	StripPrefix bool `rule:"stripPrefix"`
+	// PreserveHost sends the Host that the client asked for; by default it is the upstream's.
+	PreserveHost bool `rule:"preserveHost"`
+	// Timeouts override the gateway's for this route.
+	Timeouts RouteTimeouts `rule:"timeouts"`
+}
+
+// RouteTimeouts override the gateway's timeouts of the same names for one route; each up to 24h.
+type RouteTimeouts struct {
+	// Dial is how long connecting to an upstream may take, and then the TLS handshake; default: the gateway's.
+	Dial time.Duration `rule:"dial"`
+	// Send is how long an upstream may take to accept more of a request; default: the gateway's.
+	Send time.Duration `rule:"send"`
+	// ResponseHeader is how long an upstream may take from the end of the request to the response's header; default: the gateway's.
+	ResponseHeader time.Duration `rule:"responseHeader"`
+}
+
+// RuleFile is a file that rules are taken from.
+type RuleFile struct {
+	// File is its path; in a configuration read by Load it is relative to the configuration's folder. Required, unique.
+	File string `rule:"file"`
+	// Format is what the file holds; default native.
+	Format Format `rule:"format"`
+	// Kind is what a Sentinel document's rules are about: flow, breaker or isolation. Required there.
+	Kind sentinel.Kind `rule:"kind"`
+	// Dialect is whose form a Sentinel document has: java or go; default: told by each rule's keys.
+	Dialect sentinel.Dialect `rule:"dialect"`
+}
+
+// Format is what a file of rules holds.
+type Format uint8
+
+const (
+	// Native is cordon's own document, of all kinds of rules.
+	Native Format = iota
+	// Sentinel is a list of rules of one kind, as Sentinel Java or sentinel-golang keeps it.
+	Sentinel
+)
+
+// String returns native or sentinel.
+func (f Format) String() string {
+	switch f {
+	case Native:
+		return "native"
+	case Sentinel:
+		return "sentinel"
+	}
+	return fmt.Sprintf("Format(%d)", uint8(f))
+}
+
+// UnmarshalText reads native or sentinel.
+func (f *Format) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "native":
+		*f = Native
+	case "sentinel":
+		*f = Sentinel
+	default:
+		return fmt.Errorf("no format %q; want native or sentinel", text)
+	}
+	return nil
+}
+
+// Values lists the formats' names.
+func (Format) Values() []string { return []string{"native", "sentinel"} }
+
+// Load reads the configuration in the file at path.
+func Load(path string) (Config, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Config{}, fmt.Errorf("gateway: reading the configuration: %w", err)
+	}
+	c, err := Parse(path, data)
+	if err != nil {
+		return Config{}, err
+	}
+	for i, f := range c.Rules {
+		if !filepath.IsAbs(f.File) {
+			c.Rules[i].File = filepath.Join(filepath.Dir(path), f.File)
+		}
+	}
+	return c, nil
+}
+
+// Parse reads a configuration in YAML or JSON, strictly: what is unknown, of the wrong type or out of range is a fault. The error is
+// rule.Problems, which names every fault with its position; source is what it calls the document.
+func Parse(source string, data []byte) (Config, error) {
+	node, err := rule.Parse(data)
+	if err != nil {
+		return Config{}, inDocument(source, problemsOf(err))
+	}
+	var c Config
+	problems := rule.Decode(node, &c, "")
+	if len(problems.Faults()) == 0 {
+		problems = c.problems()
+		for i := range problems {
+			problems[i].Position = position(node, problems[i].Field)
+		}
+	}
+	if len(problems) > 0 {
+		return Config{}, inDocument(source, problems)
+	}
+	return c, nil
+}
+
+func problemsOf(err error) rule.Problems {
+	var p rule.Problem
+	if errors.As(err, &p) {
+		return rule.Problems{p}
+	}
+	return rule.Problems{{Message: err.Error()}}
+}
+
+func inDocument(source string, problems rule.Problems) rule.Problems {
+	for i := range problems {
+		problems[i].Source, problems[i].Index = source, -1
+	}
+	return problems
+}

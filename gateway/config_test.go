@@ -1,0 +1,189 @@
+package gateway
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cordon-go/cordon/rule"
+	"github.com/cordon-go/cordon/sentinel"
+)
+
+func TestLoadExample(t *testing.T) {
+	t.Parallel()
+	c, err := Load("testdata/gateway.yaml")
+	require.NoError(t, err)
+	require.Equal(t, Config{
+		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:8081", Grace: 20 * time.Second,
+		Timeouts:     Timeouts{ReadHeader: 5 * time.Second, ResponseHeader: 10 * time.Second},
+		Limits:       Limits{BodyBytes: 1 << 20},
+		OriginHeader: "X-Client",
+		Rules: []RuleFile{
+			{File: "testdata/rules.yaml"},
+			{File: "testdata/legacy.flow.json", Format: Sentinel, Kind: sentinel.Flow, Dialect: sentinel.Java},
+		},
+		Routes: []Route{
+			{
+				Name: "orders", Host: "shop.example.com", Prefix: "/orders",
+				Upstreams: []string{"http://10.0.0.1:9000", "http://10.0.0.2:9000"},
+				Timeouts:  RouteTimeouts{ResponseHeader: 2 * time.Second},
+			},
+			{
+				Name: "orders-write", Host: "shop.example.com", Prefix: "/orders", Methods: []string{"POST", "PUT", "DELETE"},
+				Upstreams: []string{"http://10.0.0.1:9000"},
+			},
+			{
+				Name: "events", Prefix: "/events", StripPrefix: true, PreserveHost: true, Origin: "events",
+				Upstreams: []string{"https://events.internal/base"},
+			},
+		},
+	}, c)
+
+	g, err := New(c)
+	require.NoError(t, err)
+	defer g.Close()
+	rules := g.Engine().Rules()
+	require.Len(t, rules.Flow, 2)
+	require.Len(t, rules.Concurrency, 1)
+	require.Len(t, rules.Breaker, 1)
+}
+
+func TestLoadMissing(t *testing.T) {
+	t.Parallel()
+	_, err := Load("testdata/nowhere.yaml")
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	c := oneRoute("http://a").withDefaults()
+	require.Equal(t, Config{
+		Listen: ":8080", Admin: "127.0.0.1:8081", Grace: 30 * time.Second,
+		Timeouts: Timeouts{
+			ReadHeader: 10 * time.Second, Idle: 2 * time.Minute, Dial: 3 * time.Second, Send: 30 * time.Second,
+			ResponseHeader: 30 * time.Second, UpstreamIdle: 90 * time.Second,
+		},
+		Limits: Limits{HeaderBytes: 64 << 10, BodyBytes: 10 << 20, ResponseHeaderBytes: 1 << 20},
+		Routes: []Route{{
+			Name: "r", Resource: "r", Upstreams: []string{"http://a"},
+			Timeouts: RouteTimeouts{Dial: 3 * time.Second, Send: 30 * time.Second, ResponseHeader: 30 * time.Second},
+		}},
+	}, c)
+}
+
+// Every fault is named with its place, and all at once.
+func TestFaultyConfigurations(t *testing.T) {
+	t.Parallel()
+	const good = "routes: [{name: a, upstreams: ['http://a']}]"
+	tests := []struct {
+		name, doc string
+		pos       rule.Position
+		field     string
+		message   string
+	}{
+		{"no document", "", rule.Position{}, "", "empty"},
+		{"not YAML", "routes: [", rule.Position{}, "", ""},
+		{"a list", "- 1", rule.Position{Line: 1, Column: 1}, "", ""},
+		{"unknown key", lines("lisen: ':80'", good), rule.Position{Line: 1, Column: 1}, "", "lisen"},
+		{"unknown key of a route", "routes: [{name: a, upstream: ['http://a']}]", rule.Position{Line: 1, Column: 20}, "", ""},
+		{"no unit", lines("grace: 20", good), rule.Position{Line: 1, Column: 8}, "grace", ""},
+		{"negative grace", lines("grace: -1s", good), rule.Position{Line: 1, Column: 8}, "grace", "negative"},
+		{"long grace", lines("grace: 2h", good), rule.Position{Line: 1, Column: 8}, "grace", "out of range"},
+		{"negative timeout", lines("timeouts:", "  dial: -1s", good), rule.Position{Line: 2, Column: 9}, "timeouts.dial", "negative"},
+		{"long timeout", lines("timeouts:", "  dial: 25h", good), rule.Position{Line: 2, Column: 9}, "timeouts.dial", "out of range"},
+		{"tiny header", lines("limits: {headerBytes: 10}", good), rule.Position{Line: 1, Column: 23}, "limits.headerBytes", "out of range"},
+		{"negative body", lines("limits: {bodyBytes: -2}", good), rule.Position{Line: 1, Column: 21}, "limits.bodyBytes", "out of range"},
+		{"no address", lines("listen: localhost", good), rule.Position{Line: 1, Column: 9}, "listen", "no address"},
+		{"no header", lines("originHeader: 'a b'", good), rule.Position{Line: 1, Column: 15}, "originHeader", "no header"},
+		{"no routes", "routes: []", rule.Position{Line: 1, Column: 9}, "routes", "no route"},
+		{"no name", "routes: [{upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 10}, "routes[0].name", "missing"},
+		{"no upstream", "routes: [{name: a}]", rule.Position{Line: 1, Column: 10}, "routes[0].upstreams", "no upstream"},
+		{"bad upstream", "routes: [{name: a, upstreams: ['http://a', 'ftp://b']}]", rule.Position{Line: 1, Column: 44}, "routes[0].upstreams[1]", "neither"},
+		{"upstream without host", "routes: [{name: a, upstreams: ['http:///x']}]", rule.Position{Line: 1, Column: 32}, "routes[0].upstreams[0]", "no host"},
+		{"upstream with query", "routes: [{name: a, upstreams: ['http://a?x=1']}]", rule.Position{Line: 1, Column: 32}, "routes[0].upstreams[0]", "more than"},
+		{"relative prefix", "routes: [{name: a, prefix: x, upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 28}, "routes[0].prefix", "no path"},
+		{"dots in the prefix", "routes: [{name: a, prefix: /x/../y, upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 28}, "routes[0].prefix", "no path"},
+		{"host with port", "routes: [{name: a, host: 'a:80', upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 26}, "routes[0].host", "no host"},
+		{"star within", "routes: [{name: a, host: 'a.*.b', upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 26}, "routes[0].host", "no host"},
+		{"small method", "routes: [{name: a, methods: [get], upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 30}, "routes[0].methods[0]", "no method"},
+		{"same name", lines("routes:", "- {name: a, upstreams: ['http://a']}", "- {name: a, prefix: /b, upstreams: ['http://a']}"),
+			rule.Position{Line: 3, Column: 10}, "routes[1].name", "routes[0]"},
+		{"same requests", lines("routes:", "- {name: a, methods: [GET, PUT], prefix: /x/, host: A.test, upstreams: ['http://a']}",
+			"- {name: b, methods: [PUT], prefix: /x, host: a.test., upstreams: ['http://a']}"), rule.Position{Line: 3, Column: 3}, "routes[1]", "routes[0]"},
+		{"no file", lines("rules: [{format: native}]", good), rule.Position{Line: 1, Column: 9}, "rules[0].file", "missing"},
+		{"same file", lines("rules: [{file: a}, {file: a}]", good), rule.Position{Line: 1, Column: 27}, "rules[1].file", "rules[0]"},
+		{"no format", lines("rules: [{file: a, format: toml}]", good), rule.Position{Line: 1, Column: 27}, "rules[0].format", "toml"},
+		{"native with kind", lines("rules: [{file: a, kind: flow}]", good), rule.Position{Line: 1, Column: 25}, "rules[0].kind", "all kinds"},
+		{"sentinel without kind", lines("rules: [{file: a, format: sentinel}]", good), rule.Position{Line: 1, Column: 9}, "rules[0].kind", "must be said"},
+		{"sentinel of a kind not read", lines("rules: [{file: a, format: sentinel, kind: system}]", good), rule.Position{Line: 1, Column: 43}, "rules[0].kind", "must be said"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Parse("gw.yaml", []byte(tt.doc))
+			var problems rule.Problems
+			require.ErrorAs(t, err, &problems)
+			require.Len(t, problems, 1, "%v", err)
+			p := problems[0]
+			require.Equal(t, "gw.yaml", p.Source)
+			require.Equal(t, -1, p.Index)
+			if tt.pos != (rule.Position{}) {
+				require.Equal(t, tt.pos, p.Position, "%v", err)
+			}
+			require.Contains(t, p.Field, tt.field)
+			require.Contains(t, p.Message, tt.message)
+		})
+	}
+	_, err := Parse("gw.yaml", []byte(lines("grace: 2h", "listen: x", "routes: []")))
+	var problems rule.Problems
+	require.ErrorAs(t, err, &problems)
+	require.Len(t, problems, 3)
+	require.Contains(t, err.Error(), "gw.yaml:1:8")
+}
+
+// faults #64 over a configuration: a misspelt key or a bad value is refused, never read as zero.
+func TestNewRefusesWhatParseDoes(t *testing.T) {
+	t.Parallel()
+	c := oneRoute("ftp://x")
+	c.Grace = -1
+	_, err := New(c)
+	var problems rule.Problems
+	require.ErrorAs(t, err, &problems)
+	require.Len(t, problems, 2)
+}
+
+func TestFilesOfRulesAreRelativeToTheConfiguration(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "gw.yaml")
+	doc := lines("rules: [{file: sub/r.yaml}, {file: /abs/r.yaml}]", "routes: [{name: a, upstreams: ['http://a']}]")
+	require.NoError(t, os.WriteFile(path, []byte(doc), 0o600))
+	c, err := Load(path)
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(dir, "sub/r.yaml"), c.Rules[0].File)
+	require.Equal(t, "/abs/r.yaml", c.Rules[1].File)
+}
+
+// Whatever the document, Parse says what is wrong or gives a configuration that a gateway can be made of.
+func FuzzParse(f *testing.F) {
+	example, err := os.ReadFile("testdata/gateway.yaml")
+	require.NoError(f, err)
+	f.Add(string(example))
+	f.Add("routes: [{name: a, upstreams: ['http://a']}]")
+	f.Add(`{"routes":[{"name":"a","host":"*.x","methods":["GET"],"upstreams":["http://[::1]:80/%41"]}]}`)
+	f.Fuzz(func(t *testing.T, doc string) {
+		c, err := Parse("fuzz", []byte(doc))
+		if err != nil {
+			require.NotEmpty(t, strings.TrimSpace(err.Error()))
+			return
+		}
+		c.Rules = nil // nothing is read from the disk
+		g, err := New(c)
+		require.NoError(t, err)
+		require.NoError(t, g.Close())
+	})
+}

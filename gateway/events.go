@@ -1,0 +1,154 @@
+package gateway
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cordon-go/cordon"
+	"github.com/cordon-go/cordon/clock"
+	"github.com/cordon-go/cordon/rule"
+)
+
+const (
+	maxChanges  = 256 // newest changes kept: breakers, rules, faults
+	maxRefusals = 256 // kinds of refusals kept
+)
+
+// Event is something that happened, as the admin handler tells it.
+type Event struct {
+	// Time is when it happened; for refusals, the last time.
+	Time time.Time `json:"time"`
+	// What is "refused", "breaker", "rules" or "fault".
+	What string `json:"what"`
+	// Kind, Rule and Resource say which rule it is about, and where.
+	Kind     string `json:"kind,omitempty"`
+	Rule     string `json:"rule,omitempty"`
+	Resource string `json:"resource,omitempty"`
+	// Text says what happened in words.
+	Text string `json:"text"`
+	// Count is how often, for refusals: those of one rule at one resource are one event.
+	Count int64 `json:"count,omitempty"`
+	// Shadow is true when the rule only would have done it.
+	Shadow bool `json:"shadow,omitempty"`
+}
+
+// events keeps what happened last, in bounded room. It is safe for concurrent use.
+type events struct {
+	clk clock.Clock
+	log *limitedLog
+
+	mu       sync.Mutex // guards what follows
+	changes  []Event    // a ring once it is full
+	next     int        // where the ring's oldest is
+	refusals map[refusalKey]*refusals
+}
+
+type refusalKey struct {
+	kind           cordon.Kind
+	rule, resource string
+	shadow         bool
+}
+
+type refusals struct {
+	last  time.Duration
+	err   *cordon.BlockedError
+	count int64
+}
+
+func newEvents(clk clock.Clock, log *limitedLog) *events {
+	return &events{clk: clk, log: log, refusals: map[refusalKey]*refusals{}}
+}
+
+func (e *events) observer() cordon.Observer {
+	return cordon.Observer{Block: e.block, Breaker: e.breaker, Report: e.report, Fault: e.fault}
+}
+
+func (e *events) block(b cordon.BlockEvent) {
+	key := refusalKey{b.Err.Kind, b.Err.RuleID, b.Err.Resource, b.Shadow}
+	now := e.clk.Now()
+	e.mu.Lock()
+	r := e.refusals[key]
+	if r == nil {
+		e.makeRoom()
+		r = &refusals{}
+		e.refusals[key] = r
+	}
+	r.last, r.err = now, b.Err
+	r.count++
+	e.mu.Unlock()
+	if e.log.enabled(slog.LevelInfo) { // a refusal must stay cheap
+		e.log.log(slog.LevelInfo, "request refused", fmt.Sprint(key), slog.Any("reason", b.Err), slog.Bool("shadow", b.Shadow))
+	}
+}
+
+// makeRoom drops the refusals that ceased the longest ago if there are too many. The caller holds mu.
+func (e *events) makeRoom() {
+	if len(e.refusals) < maxRefusals {
+		return
+	}
+	var oldest refusalKey
+	first := true
+	for key, r := range e.refusals {
+		if first || r.last < e.refusals[oldest].last {
+			oldest, first = key, false
+		}
+	}
+	delete(e.refusals, oldest)
+}
+
+func (e *events) breaker(b cordon.BreakerEvent) {
+	e.change(Event{
+		Time: b.Time, What: "breaker", Kind: cordon.KindBreaker.String(), Rule: b.RuleID, Resource: b.Resource,
+		Text: b.Transition.From.String() + " → " + b.Transition.To.String() + ": " + b.Transition.Reason, Shadow: b.Shadow,
+	})
+	e.log.log(slog.LevelWarn, "breaker changed", b.RuleID+" "+b.Resource+" "+b.Transition.To.String(),
+		slog.String("rule", b.RuleID), slog.String("resource", b.Resource), slog.Bool("shadow", b.Shadow),
+		slog.String("from", b.Transition.From.String()), slog.String("to", b.Transition.To.String()),
+		slog.String("reason", b.Transition.Reason))
+}
+
+func (e *events) report(r rule.Report) {
+	e.change(Event{Time: r.Time, What: "rules", Text: r.String()})
+	level := slog.LevelInfo
+	if !r.OK() {
+		level = slog.LevelError
+	}
+	e.log.log(level, "rules offered", r.Source, slog.String("report", r.String()))
+}
+
+func (e *events) fault(f cordon.FaultEvent) {
+	e.change(Event{Time: e.clk.Wall(e.clk.Now()), What: "fault", Resource: f.Resource, Text: f.Where + ": " + f.Err.Error()})
+	e.log.log(slog.LevelError, "internal fault", f.Where, slog.String("where", f.Where), slog.Any("error", f.Err))
+}
+
+func (e *events) change(ev Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.changes) < maxChanges {
+		e.changes = append(e.changes, ev)
+		return
+	}
+	e.changes[e.next] = ev
+	e.next = (e.next + 1) % maxChanges
+}
+
+// list returns the events, newest first.
+func (e *events) list() []Event {
+	e.mu.Lock()
+	list := slices.Clone(e.changes)
+	for key, r := range e.refusals {
+		list = append(list, Event{
+			Time: e.clk.Wall(r.last), What: "refused", Kind: key.kind.String(), Rule: key.rule, Resource: key.resource,
+			Text: r.err.Error(), Count: r.count, Shadow: key.shadow,
+		})
+	}
+	e.mu.Unlock()
+	slices.SortStableFunc(list, func(a, b Event) int {
+		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.What, b.What), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Rule, b.Rule))
+	})
+	return list
+}

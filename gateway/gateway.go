@@ -1,0 +1,160 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cordon-go/cordon"
+	"github.com/cordon-go/cordon/adapter/nethttp"
+	"github.com/cordon-go/cordon/clock"
+	"github.com/cordon-go/cordon/datasource/file"
+	"github.com/cordon-go/cordon/sentinel"
+)
+
+// A Gateway is a reverse proxy with an engine in front of its upstreams. It is safe for concurrent use.
+type Gateway struct {
+	cfg        Config
+	opts       options
+	eng        *cordon.Engine
+	log        *limitedLog
+	events     *events
+	table      *table
+	transports []*http.Transport
+	watches    []*cordon.Watch
+	admin      http.Handler
+	flight     flight
+	state      atomic.Int32 // a state
+	unrouted   atomic.Int64 // requests that no route took
+	close      func() error
+}
+
+// New returns a gateway. The error holds rule.Problems if the configuration is faulty.
+//
+// It starts watching the files of rules, and waits a moment (at most 5s each) for their rules to be in force. A file that is missing or
+// faulty is no error: it is logged, and put right by what the file holds later; until all have been applied once
+// the gateway serves, but says that it is not ready.
+//
+// Close it, or Run it: Run closes it when it ends.
+func New(cfg Config, opts ...Option) (*Gateway, error) {
+	if problems := cfg.problems(); len(problems) > 0 {
+		return nil, fmt.Errorf("gateway: %w", problems)
+	}
+	o := options{clk: clock.System()}
+	for _, opt := range opts {
+		opt.apply(&o)
+	}
+	g := &Gateway{cfg: cfg.withDefaults(), opts: o}
+	g.log = newLimitedLog(o.logger, o.clk)
+	g.events = newEvents(o.clk, g.log)
+	engineOpts := []cordon.Option{cordon.WithClock(o.clk), cordon.WithObserver(g.events.observer())}
+	if o.logger != nil {
+		engineOpts = append(engineOpts, cordon.WithLogger(o.logger))
+	}
+	eng, err := cordon.New(append(engineOpts, o.engine...)...)
+	if err != nil {
+		return nil, err
+	}
+	g.eng = eng
+	g.close = sync.OnceValue(g.shut)
+	g.table = newTable(g.routes())
+	g.admin = g.adminHandler()
+	if err := g.watch(); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	return g, nil
+}
+
+// routes builds the routes, and the transports that they share.
+func (g *Gateway) routes() []*route {
+	shared := map[RouteTimeouts]*http.Transport{}
+	var routes []*route
+	for _, r := range g.cfg.Routes {
+		transport := shared[r.Timeouts]
+		if transport == nil {
+			transport = newTransport(g.cfg.Timeouts, r.Timeouts, g.cfg.Limits)
+			shared[r.Timeouts] = transport
+			g.transports = append(g.transports, transport)
+		}
+		routes = append(routes, newRoute(r, g.cfg, transport, g.eng, g.log))
+	}
+	return routes
+}
+
+// watch takes rules from the configured files.
+func (g *Gateway) watch() error {
+	for _, f := range g.cfg.Rules {
+		decode := cordon.Decoder(cordon.Native)
+		if f.Format == Sentinel {
+			decode = sentinel.Decoder(f.Kind, sentinel.WithDialect(f.Dialect))
+		}
+		w, err := g.eng.Watch(context.Background(), file.Source(f.File), decode)
+		if w == nil {
+			return err
+		}
+		if err != nil {
+			g.log.log(slog.LevelError, "rules are not in force", f.File, slog.String("file", f.File), slog.Any("error", err))
+		}
+		g.watches = append(g.watches, w)
+	}
+	return nil
+}
+
+// Engine returns the gateway's engine, which lives as long as the gateway.
+func (g *Gateway) Engine() *cordon.Engine { return g.eng }
+
+// Close ends the engine with its watches, and idle connections. It is idempotent.
+func (g *Gateway) Close() error { return g.close() }
+
+func (g *Gateway) shut() error {
+	for _, t := range g.transports {
+		t.CloseIdleConnections()
+	}
+	return g.eng.Close()
+}
+
+// ServeHTTP takes a request to its route's upstreams, if the engine admits it. A request that no route takes is answered with
+// 404, or 405 if only its method is wrong; the engine does not hear of it.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.flight.begin()
+	defer g.flight.end()
+	if hasDotSegment(r.URL.Path) {
+		nethttp.Problem{Status: http.StatusBadRequest, Detail: `The path must not contain the segments "." and "..".`}.Write(w)
+		return
+	}
+	rt, methods := g.table.find(r.Method, r.Host, r.URL.Path)
+	if rt != nil {
+		rt.ServeHTTP(w, r)
+		return
+	}
+	g.unrouted.Add(1)
+	p := nethttp.Problem{Status: http.StatusNotFound}
+	if len(methods) > 0 {
+		p.Status = http.StatusMethodNotAllowed
+		w.Header().Set("Allow", strings.Join(methods, ", "))
+	}
+	p.Write(w)
+}
+
+// notReady says why the gateway should not be sent requests; nothing if it should.
+func (g *Gateway) notReady() []string {
+	var why []string
+	if s := g.current(); s != serving {
+		why = append(why, s.String())
+	}
+	for _, w := range g.watches {
+		if h := w.Health(); h.Applied.IsZero() {
+			reason := h.Source + ": no rules yet"
+			if h.LastError != nil {
+				reason += ": " + h.LastError.Error()
+			}
+			why = append(why, reason)
+		}
+	}
+	return why
+}

@@ -1,0 +1,210 @@
+package gateway
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cordon-go/cordon/rule"
+	"github.com/cordon-go/cordon/sentinel"
+)
+
+const (
+	maxTimeout  = 24 * time.Hour
+	maxGrace    = time.Hour
+	minHeader   = 1 << 10
+	maxHeader   = 16 << 20
+	adminNone   = "none"
+	anyHostMark = "*."
+)
+
+// faults collects what is wrong with a configuration.
+type faults struct{ list rule.Problems }
+
+func (f *faults) add(field, message, want string) {
+	f.list = append(f.list, rule.Problem{Index: -1, Field: field, Message: message, Want: want})
+}
+
+// problems returns everything that is wrong with the configuration, each with its field's path.
+func (c Config) problems() rule.Problems {
+	var f faults
+	f.address("listen", c.Listen)
+	if c.Admin != adminNone {
+		f.address("admin", c.Admin)
+	}
+	f.duration("grace", c.Grace, maxGrace)
+	f.timeouts(c.Timeouts)
+	f.limits(c.Limits)
+	if c.OriginHeader != "" && !isToken(c.OriginHeader) {
+		f.add("originHeader", fmt.Sprintf("%q is no header's name", c.OriginHeader), "a name like X-Client")
+	}
+	f.rules(c.Rules)
+	f.routes(c.Routes)
+	return f.list
+}
+
+func (f *faults) address(field, addr string) {
+	if addr == "" {
+		return
+	}
+	if _, port, err := net.SplitHostPort(addr); err != nil || port == "" {
+		f.add(field, fmt.Sprintf("%q is no address", addr), `host:port, as "127.0.0.1:8080" or ":8080"`)
+	}
+}
+
+func (f *faults) duration(field string, d, most time.Duration) {
+	if d < 0 || d > most {
+		f.add(field, fmt.Sprintf("%v is out of range", d), fmt.Sprintf("above 0 up to %v", most))
+	}
+}
+
+func (f *faults) timeouts(t Timeouts) {
+	f.duration("timeouts.readHeader", t.ReadHeader, maxTimeout)
+	f.duration("timeouts.read", t.Read, maxTimeout)
+	f.duration("timeouts.idle", t.Idle, maxTimeout)
+	f.duration("timeouts.dial", t.Dial, maxTimeout)
+	f.duration("timeouts.send", t.Send, maxTimeout)
+	f.duration("timeouts.responseHeader", t.ResponseHeader, maxTimeout)
+	f.duration("timeouts.upstreamIdle", t.UpstreamIdle, maxTimeout)
+}
+
+func (f *faults) limits(l Limits) {
+	header := func(field string, n int64) {
+		if n != 0 && (n < minHeader || n > maxHeader) {
+			f.add(field, fmt.Sprintf("%d is out of range", n), fmt.Sprintf("%d to %d bytes", minHeader, maxHeader))
+		}
+	}
+	header("limits.headerBytes", int64(l.HeaderBytes))
+	header("limits.responseHeaderBytes", l.ResponseHeaderBytes)
+	if l.BodyBytes < -1 {
+		f.add("limits.bodyBytes", fmt.Sprintf("%d is out of range", l.BodyBytes), "at least 1 byte, or -1 for no bound")
+	}
+}
+
+func (f *faults) rules(files []RuleFile) {
+	seen := map[string]int{}
+	for i, r := range files {
+		at := fmt.Sprintf("rules[%d]", i)
+		if r.File == "" {
+			f.add(at+".file", "a file is missing", "a path")
+		} else if first, again := seen[r.File]; again {
+			f.add(at+".file", fmt.Sprintf("%s is rules[%d] already", r.File, first), "each file once")
+		} else {
+			seen[r.File] = i
+		}
+		switch r.Format {
+		case Native:
+			if r.Kind != 0 {
+				f.add(at+".kind", "a native document is of all kinds", "no kind, or format: sentinel")
+			}
+			if r.Dialect != sentinel.Auto {
+				f.add(at+".dialect", "a native document has no dialect", "no dialect, or format: sentinel")
+			}
+		case Sentinel:
+			if !r.Kind.Supported() {
+				f.add(at+".kind", "it must be said what a Sentinel document's rules are about", "flow, breaker or isolation")
+			}
+			if r.Dialect > sentinel.Go {
+				f.add(at+".dialect", "no such dialect", "auto, java or go")
+			}
+		default:
+			f.add(at+".format", "no such format", "native or sentinel")
+		}
+	}
+}
+
+func (f *faults) routes(routes []Route) {
+	if len(routes) == 0 {
+		f.add("routes", "there is no route", "at least one")
+	}
+	names := map[string]int{}
+	taken := map[routeKey]int{}
+	for i, r := range routes {
+		at := fmt.Sprintf("routes[%d]", i)
+		if r.Name == "" {
+			f.add(at+".name", "a name is missing", "a name for logs and rules")
+		} else if first, again := names[r.Name]; again {
+			f.add(at+".name", fmt.Sprintf("%q is the name of routes[%d] already", r.Name, first), "a name of its own")
+		} else {
+			names[r.Name] = i
+		}
+		f.route(at, r)
+		for _, key := range routeKeys(r) {
+			if first, again := taken[key]; again {
+				f.add(at, fmt.Sprintf("routes[%d] takes the same requests (%s)", first, key), "another host, prefix or methods")
+				break
+			}
+			taken[key] = i
+		}
+	}
+}
+
+func (f *faults) route(at string, r Route) {
+	if host := strings.TrimPrefix(r.Host, anyHostMark); r.Host != "" && (host == "" || strings.ContainsAny(host, "*:/ ") || len(host) > maxHost) {
+		f.add(at+".host", fmt.Sprintf("%q is no host name", r.Host), `a name without port, or "*." and a name`)
+	}
+	if r.Prefix != "" && (r.Prefix[0] != '/' || hasDotSegment(r.Prefix) || strings.ContainsAny(r.Prefix, "?#%")) {
+		f.add(at+".prefix", fmt.Sprintf("%q is no path", r.Prefix), "a path that begins with /, unescaped, without . and .. and query")
+	}
+	for j, m := range r.Methods {
+		if !isToken(m) || m != strings.ToUpper(m) {
+			f.add(fmt.Sprintf("%s.methods[%d]", at, j), fmt.Sprintf("%q is no method", m), "a method in capital letters, as GET")
+		}
+	}
+	if len(r.Upstreams) == 0 {
+		f.add(at+".upstreams", "there is no upstream", "at least one base URL")
+	}
+	for j, u := range r.Upstreams {
+		if _, err := upstreamURL(u); err != nil {
+			f.add(fmt.Sprintf("%s.upstreams[%d]", at, j), err.Error(), "a base URL, as http://10.0.0.1:8080")
+		}
+	}
+	f.duration(at+".timeouts.dial", r.Timeouts.Dial, maxTimeout)
+	f.duration(at+".timeouts.send", r.Timeouts.Send, maxTimeout)
+	f.duration(at+".timeouts.responseHeader", r.Timeouts.ResponseHeader, maxTimeout)
+}
+
+// upstreamURL checks and parses an upstream's base URL.
+func upstreamURL(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil:
+		return nil, err
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("%q is neither http nor https", s)
+	case u.Hostname() == "":
+		return nil, fmt.Errorf("%q has no host", s)
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, fmt.Errorf("%q has more than scheme, host and path", s)
+	}
+	return u, nil
+}
+
+// isToken reports whether s is a token as methods and header names are (RFC 9110, section 5.6.2).
+func isToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
+	})
+}
+
+// A routeKey is what requests are told apart by; the empty method stands for any.
+type routeKey struct{ host, prefix, method string }
+
+func (k routeKey) String() string {
+	return fmt.Sprintf("host %q, prefix %q, method %q", k.host, k.prefix, k.method)
+}
+
+func routeKeys(r Route) []routeKey {
+	host, prefix := hostName(r.Host), cleanPrefix(r.Prefix)
+	if len(r.Methods) == 0 {
+		return []routeKey{{host, prefix, ""}}
+	}
+	var keys []routeKey
+	for _, m := range slices.Compact(slices.Sorted(slices.Values(r.Methods))) {
+		keys = append(keys, routeKey{host, prefix, m})
+	}
+	return keys
+}
