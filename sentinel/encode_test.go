@@ -299,6 +299,13 @@ func TestKeeping(t *testing.T) {
 ]
 `, string(data))
 
+	// Of a key given twice one is left.
+	twice, err := sentinel.Decode(sentinel.Flow, "doc", []byte(`[{"resource":"a","count":1,"COUNT":2}]`))
+	require.NoError(t, err)
+	data, _, err = twice.Encode(cordon.Rules{Flow: []flow.Rule{{Resource: rule.Name("a"), Limit: 3}}})
+	require.NoError(t, err)
+	require.Equal(t, "[\n  {\"resource\":\"a\",\"count\":3}\n]\n", string(data))
+
 	// A change that the dialect cannot say takes the element with it.
 	rules = doc.Rules()
 	rules.Flow[0].Shadow = true

@@ -207,6 +207,19 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
+// TestReasons: a refusal says what would happen, not only what is out of range.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	for element, want := range map[string]string{
+		spoilt(goCount, `"threshold":0.9`):                                       "0.9 would open the breaker without a single error",
+		spoilt(goErrors, `"threshold":0`):                                        "0 would open the breaker without a single error",
+		`{"resource":"r","timeWindow":1}`:                                        "it is missing; Sentinel Java would take it for 0 and hold every call for slow",
+		`{"resource":"r","strategy":2,"retryTimeoutMs":1,"statIntervalMs":1000}`: "it is missing; sentinel-golang would take it for 0 and open without a single error",
+	} {
+		require.Equal(t, want, one(t, sentinel.Breaker, element).Problems.Faults()[0].Message)
+	}
+}
+
 // TestNoLimit: what is missing is never taken for 0, whoever's rule it is (faults #64: a misspelt key refused all calls).
 func TestNoLimit(t *testing.T) {
 	t.Parallel()

@@ -78,7 +78,7 @@ func (o *object) over(e *Element) *rule.Node {
 	written := make(map[string]bool)
 	for _, m := range e.members {
 		f := *m.field
-		if said := o.field(m.key.name); m.known && said != nil && said.standing != filler {
+		if said := o.field(m.key.name); said != nil && said.standing != filler {
 			if written[m.key.name] {
 				continue
 			}

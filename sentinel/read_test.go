@@ -66,6 +66,10 @@ func TestFields(t *testing.T) {
 		{sentinel.Flow, spoilt(javaRate, `"limitApp":"a,b"`), rate(flow.Rule{Limit: 1, Origin: "a,b"}), []string{"limitApp"}},
 		{sentinel.Flow, spoilt(javaRate, `"strategy":1,"refResource":"s"`), rate(flow.Rule{Limit: 1, Related: "s"}), nil},
 		{sentinel.Flow, spoilt(javaRate, `"strategy":1,"refResource":"r"`), rate(flow.Rule{Limit: 1}), nil}, // its own traffic
+		{
+			sentinel.Flow, spoilt(javaRate, `"strategy":1,"refResource":"r","regex":true`),
+			rate(flow.Rule{Resource: rule.Regex("r"), Also: true, Limit: 1, Related: "r"}), nil,
+		},
 		{sentinel.Flow, spoilt(javaRate, `"strategy":2,"refResource":"s"`), rate(flow.Rule{Limit: 1, Under: "s"}), nil},
 		{sentinel.Flow, spoilt(javaRate, `"refResource":"s"`), rate(flow.Rule{Limit: 1}), nil},
 		{
