@@ -12,8 +12,9 @@ import (
 // maxLinks is how many symlinks a path may lead over.
 const maxLinks = 255
 
-// cheapFolders says that watching a folder costs the same whatever is in it. Elsewhere (kqueue opens every file in it) only
-// the folders are watched in which a change of the file or of a link on the way to it shows; that of a folder further up
+// cheapFolders says that watching a folder costs the same whatever is in it. Then all folders on the way are watched: one that
+// is moved or removed tells so itself, however far up it is. Elsewhere (kqueue opens every file in a folder) only the
+// folders are watched in which a change of the file or of a link on the way to it shows; that of a folder further up
 // is then seen by polling.
 const cheapFolders = runtime.GOOS == "linux"
 
@@ -107,8 +108,11 @@ func (c chain) same(d chain) bool {
 
 // watched returns the folders to watch.
 func (c chain) watched() []folder {
-	if cheapFolders {
-		return c.folders
-	}
-	return slices.DeleteFunc(slices.Clone(c.folders), func(f folder) bool { return !f.needed })
+	return slices.DeleteFunc(slices.Clone(c.folders), func(f folder) bool { return !f.needed && (!cheapFolders || f.restless()) })
+}
+
+// restless reports whether the folder has nothing to tell of itself but much of others: the root, and those that everybody
+// makes files in (the temporary ones have the sticky bit).
+func (f folder) restless() bool {
+	return filepath.Dir(f.path) == f.path || f.info == nil || f.info.Mode()&fs.ModeSticky != 0
 }

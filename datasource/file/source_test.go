@@ -389,6 +389,27 @@ func TestFormerFoldersAreNotWatched(t *testing.T) {
 	require.Contains(t, after, filepath.Join(dir, "release-1"))
 }
 
+// A folder that everybody writes to is not listened to without need: its noise would wake the source all the time.
+func TestRestlessFoldersAreNotWatched(t *testing.T) {
+	shared := mkdir(t, filepath.Join(t.TempDir(), "shared"))
+	require.NoError(t, os.Chmod(shared, 0o777|fs.ModeSticky))
+	watched := func(path string) []string {
+		var paths []string
+		for _, f := range resolve(path).watched() {
+			paths = append(paths, f.path)
+		}
+		return paths
+	}
+	mine := mkdir(t, filepath.Join(shared, "mine"))
+	require.NotContains(t, watched(filepath.Join(mine, "rules")), shared)
+	require.Contains(t, watched(filepath.Join(mine, "rules")), mine)
+	require.Contains(t, watched(filepath.Join(shared, "rules")), shared, "the file itself lies there")
+	require.Contains(t, watched(filepath.Join(shared, "gone", "rules")), shared, "the missing folder will come there")
+	link(t, mine, filepath.Join(shared, "link"))
+	require.Contains(t, watched(filepath.Join(shared, "link", "rules")), shared, "the link lies there")
+	require.NotContains(t, watched(filepath.Join(mine, "rules")), filepath.VolumeName(mine)+string(filepath.Separator))
+}
+
 // faults #76: sources that come and go leave no goroutine and no descriptor.
 func TestThousandSourcesLeaveNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rules")
