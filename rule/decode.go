@@ -94,7 +94,10 @@ func (d *decoder) fault(at Position, want, format string, args ...any) {
 func (d *decoder) wrong(n *Node, want string) {
 	switch n.Kind {
 	case Null:
-		d.fault(n.Pos, want+"; leave the field out for its default", "has no value")
+		if len(d.path) > 0 && d.path[len(d.path)-1].index < 0 {
+			want += ", or no such field"
+		}
+		d.fault(n.Pos, want, "has no value")
 	case String:
 		d.fault(n.Pos, want, "%s is a text", shown(n.Text))
 	case Bool, Number:

@@ -16,7 +16,7 @@ type Index[R Rule[R]] struct {
 	next  []int32
 	// also tells per rule whether it says Also.
 	also []bool
-	// patterns are the layers of wildcards, longest first, then those of regexes in written order, then the default's.
+	// patterns are the layers of wildcards, longest first, then those of regexes in written order, then the default's: in the order of precedence.
 	patterns []layer
 	// besides says which of patterns hold a rule that says Also, so that a name that has its own rules need not try all others.
 	besides []int
@@ -27,6 +27,8 @@ type layer struct {
 	match   Match
 	matcher Matcher
 	rules   []int32
+	// place is that of the first rule that does not say Also, as the others stand beside the layers.
+	place int32
 }
 
 // NewIndex builds an index over valid rules with unique ids. It panics on a match that does not compile:
@@ -62,7 +64,11 @@ func (x *Index[R]) Update(rules []R) *Index[R] {
 			layers[m] = at
 			y.patterns = append(y.patterns, layer{match: m})
 		}
-		y.patterns[at].rules = append(y.patterns[at].rules, int32(i))
+		l := &y.patterns[at]
+		l.rules = append(l.rules, int32(i))
+		if !meta.Also {
+			l.place = int32(i)
+		}
 	}
 	y.compile(x.matchers())
 	return y
@@ -94,7 +100,7 @@ func (x *Index[R]) compile(known map[Match]Matcher) {
 		}
 		l.matcher = matcher
 	}
-	slices.SortFunc(x.patterns, compareLayers)
+	slices.SortStableFunc(x.patterns, compareLayers)
 	for at, l := range x.patterns {
 		if slices.ContainsFunc(l.rules, func(i int32) bool { return x.also[i] }) {
 			x.besides = append(x.besides, at)
@@ -112,7 +118,7 @@ func compareLayers(a, b layer) int {
 			return c
 		}
 	}
-	return cmp.Compare(a.rules[0], b.rules[0])
+	return cmp.Compare(a.place, b.place)
 }
 
 // Rules returns all rules in written order. The caller must not change the slice.

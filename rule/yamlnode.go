@@ -49,7 +49,7 @@ func (p *yamlParser) properties(flow bool) (properties, error) {
 	var all properties
 	for c := p.peek(0); c == '&' || c == '!'; c = p.peek(0) {
 		own := properties{at: p.pos()}
-		word := p.word(flow)
+		word := p.word(flow && !(c == '!' && p.peek(1) == '<')) // a tag written out may hold commas
 		switch {
 		case c == '!':
 			own.tag = word
