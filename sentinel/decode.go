@@ -25,7 +25,10 @@ func Decoder(kind Kind, opts ...Option) cordon.Decoder {
 	}
 }
 
-// Decode reads a document of the given kind; source is for messages. The error says why it cannot be read as a whole: it is a rule.Problem,
+// maxElements bounds what a document makes of memory.
+const maxElements = 100_000
+
+// Decode reads a document of the given kind, of at most 100,000 elements; source is for messages. The error says why it cannot be read as a whole: it is a rule.Problem,
 // and ErrEmpty or ErrUnsupported where they fit. Faults of single rules are in the document.
 func Decode(kind Kind, source string, data []byte, opts ...Option) (Document, error) {
 	d := decoder{
@@ -75,6 +78,9 @@ func (d *decoder) read(data []byte) error {
 	root, err := d.parse(data)
 	if err != nil {
 		return err
+	}
+	if n := len(root.Items); n > maxElements {
+		return d.refuse(root.Pos, fmt.Sprintf("at most %d", maxElements), "the document has %d elements", n)
 	}
 	d.doc.Elements = make([]Element, len(root.Items))
 	for i := range root.Items {
@@ -142,8 +148,11 @@ func (d *decoder) foreign() error {
 	for i := range d.doc.Elements {
 		e := &d.doc.Elements[i]
 		for _, m := range e.members {
+			if m.known {
+				continue
+			}
 			s, found := signatures[fold(m.field.Key)]
-			if found && s.kind != d.doc.Kind && !m.known {
+			if found && (s.kind != System || !d.reader(e).has("resource")) { // system rules are for no resource
 				return d.otherKind(e, m.field.Pos, s.kind, "has the key "+s.name)
 			}
 		}
@@ -163,7 +172,7 @@ func (e *Element) isAuthority() bool {
 			limitApp = true
 		case "strategy":
 			strategy = true
-		case "count", "threshold", "timeWindow", "retryTimeoutMs", "refResource":
+		case "count", "grade", "controlBehavior", "refResource", "threshold", "timeWindow", "retryTimeoutMs":
 			return false
 		}
 	}

@@ -66,7 +66,9 @@ type member struct {
 }
 
 // OK reports whether the element was understood: it has no fault.
-func (e *Element) OK() bool { return len(e.Problems.Faults()) == 0 }
+func (e *Element) OK() bool {
+	return !slices.ContainsFunc(e.Problems, func(p rule.Problem) bool { return !p.Warning })
+}
 
 // Unused returns the element's fields that its native rule does not say: cluster settings, what a dashboard keeps beside a rule, options of other modes, unknown
 // keys. Document.Encode keeps them. For an element that was refused it is all of them.

@@ -53,6 +53,7 @@ func TestInvalid(t *testing.T) {
 		{sentinel.Flow, javaRate, `"count":1e400`, "count"},
 		{sentinel.Flow, javaRate, `"count":NaN`, "count"},
 		{sentinel.Flow, javaRate, `"count":"Infinity"`, "count"},
+		{sentinel.Flow, javaRate, `"count":"0x10"`, "count"},
 		{sentinel.Flow, javaRate, `"count":true`, "count"},
 		{sentinel.Flow, javaRate, `"count":{}`, "count"},
 		{sentinel.Flow, javaRate, `"strategy":-1`, "strategy"},

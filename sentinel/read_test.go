@@ -1,6 +1,7 @@
 package sentinel_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -103,6 +104,7 @@ func TestFields(t *testing.T) {
 		{sentinel.Flow, spoilt(javaCluster, `"id":1`), rate(flow.Rule{ID: "1", Limit: 1}), []string{"clusterMode"}},
 		{sentinel.Flow, spoilt(javaRate, `"clusterConfig":{"flowId":-1,"sampleCount":"x"}`), rate(flow.Rule{Limit: 1}), nil},
 		{sentinel.Flow, spoilt(javaRate, `"remark":"x"`), rate(flow.Rule{Limit: 1}), []string{"remark"}},
+		{sentinel.Flow, spoilt(javaRate, `"qps":7`), rate(flow.Rule{Limit: 1}), []string{"qps"}}, // a system rule has no resource
 
 		// Java, what its parser takes.
 		{
@@ -329,6 +331,8 @@ func TestWholeDocument(t *testing.T) {
 		require.ErrorAs(t, err, &p)
 		require.Equal(t, "doc", p.Source)
 	}
+	_, err := sentinel.Decode(sentinel.Flow, "doc", []byte("["+strings.Repeat("null,", 100_000)+"null]"))
+	require.EqualError(t, err, "doc:1:1: the document has 100001 elements; want at most 100000")
 	decoded, err := sentinel.Decoder(sentinel.Flow)("doc", []byte("[]"))
 	require.NoError(t, err)
 	require.Equal(t, cordon.Decoded{Partial: true}, decoded)

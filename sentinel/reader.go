@@ -235,7 +235,7 @@ func (r *reader) numberText(name string) (string, bool) {
 	switch {
 	case v.Kind == rule.Number:
 		return v.Text, true
-	case v.Kind == rule.String && r.lax():
+	case v.Kind == rule.String && r.lax() && !strings.ContainsAny(v.Text, "xXpP_"): // which strconv knows, and Java does not
 		return strings.TrimSpace(v.Text), true
 	}
 	r.fault(name, "a number", "it is %s", aNode(v))
