@@ -150,3 +150,40 @@ func TestBadRegexHurtsNobody(t *testing.T) {
 		require.Equal(t, rule.Name("b"), doc.Rules().Flow[0].Resource)
 	}
 }
+
+// TestColdAndLow: a warm-up to a low limit lets something pass early, and reaches its limit (faults #14).
+func TestColdAndLow(t *testing.T) {
+	t.Parallel()
+	for _, element := range []string{
+		`{"resource":"r","count":2,"controlBehavior":1,"warmUpPeriodSec":10}`,
+		`{"resource":"r","threshold":2,"tokenCalculateStrategy":1,"warmUpPeriodSec":10}`,
+	} {
+		eng, now := engineOf(t, sentinel.Flow, "["+element+"]")
+		early, late := 0, 0
+		for at := time.Duration(0); at < time.Minute; at += 5 * time.Millisecond { // 200 calls a second
+			passed := passes(t, eng, "r", "", 1)
+			if at < 10*time.Second {
+				early += passed
+			}
+			if at >= 50*time.Second {
+				late += passed
+			}
+			now.Advance(5 * time.Millisecond)
+		}
+		require.Positive(t, early)
+		require.Equal(t, 20, late, element)
+	}
+}
+
+// TestFastPace: distances are not rounded to milliseconds (faults #18).
+func TestFastPace(t *testing.T) {
+	t.Parallel()
+	eng, now := engineOf(t, sentinel.Flow, `[{"resource":"r","threshold":1001,"controlBehavior":1}]`)
+	passed := 0
+	for range 100_000 { // 50,000 calls a second, for two
+		passed += passes(t, eng, "r", "", 1)
+		now.Advance(20 * time.Microsecond)
+	}
+	require.InDelta(t, 2002, passed, 40) // a call comes up to 20 µs after its turn, which is lost: at most 2 %
+	require.LessOrEqual(t, passed, 2003)
+}
