@@ -18,7 +18,7 @@ func DeriveIDs[R Rule[R]](kind string, rules []R) Problems {
 		}
 		if first, dup := given[id]; dup {
 			problems = append(problems, Problem{
-				Kind: kind, Index: i, RuleID: id, Field: "id", Message: fmt.Sprintf("id %s is used twice, first by %s[%d]", shown(id), kind, first),
+				Kind: kind, Index: i, RuleID: id, Field: "id", Message: fmt.Sprintf("%s is used twice, first by %s[%d]", shown(id), kind, first),
 				Want: "each id once within its kind",
 			})
 			continue

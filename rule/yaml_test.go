@@ -227,7 +227,7 @@ func TestAliasBombs(t *testing.T) {
 // Every shape that a parser could choke on is read in a time in proportion to its length: at this size anything else would not end.
 func TestParseYAMLIsLinear(t *testing.T) {
 	t.Parallel()
-	size := 1 << 20
+	size := 1 << 18
 	if testing.Short() || raceEnabled {
 		size = 1 << 16
 	}
