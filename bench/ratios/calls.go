@@ -1,0 +1,161 @@
+package main
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cordon-go/cordon"
+	"github.com/cordon-go/cordon/bench"
+)
+
+// work is one thing to measure: run does n operations.
+type work struct {
+	name   string
+	floor  int // of the floors
+	target float64
+	run    func(n int)
+
+	n       int // operations a round
+	perOp   []float64
+	ratio   []float64
+	warmups int
+}
+
+const (
+	oneRead = iota
+	twoReads
+)
+
+var units = [...]string{"one read", "two reads"}
+
+// sink keeps the compiler from dropping the floors.
+type sink struct{ v time.Duration }
+
+// calls measures admitted and refused calls.
+func calls(rounds int, length time.Duration) ([]Result, error) {
+	base, out := time.Now(), &sink{}
+	floors := []*work{
+		{name: "one read", run: func(n int) { out.v += bench.Now(base, n) }},
+		{name: "two reads", run: func(n int) { out.v += bench.TwoReads(base, n) }},
+	}
+	var works []*work
+	for _, c := range []struct {
+		name          string
+		set           bench.Set
+		floor         int
+		handle, name2 float64
+	}{
+		{"no rule", bench.Set{}, twoReads, 1.4, 1.7},
+		{"flow + breaker + concurrency", bench.Set{Flow: true, Breaker: true, Concurrency: true}, twoReads, 1.6, 2.0},
+		{"refused by flow", bench.Set{Flow: true, Refuse: true}, oneRead, 1.6, 2.0},
+		{"refused by breaker", bench.Set{Breaker: true, Refuse: true}, oneRead, 1.6, 2.0},
+		{"refused by concurrency", bench.Set{Concurrency: true, Refuse: true}, oneRead, 1.6, 2.0},
+	} {
+		e, err := c.set.Engine()
+		if err != nil {
+			return nil, err
+		}
+		defer e.Close()
+		h, names := e.Resource(bench.Name(0)), bench.Names()
+		works = append(works,
+			&work{name: c.name + ", by handle", floor: c.floor, target: c.handle, run: func(n int) { bench.ByHandle(h, n) }},
+			&work{name: c.name + ", by name", floor: c.floor, target: c.name2, run: func(n int) { bench.ByName(e, names, n) }})
+	}
+	interleave(floors, works, rounds, length)
+	results := []Result{}
+	for _, w := range works {
+		r := Result{Work: w.name, Unit: units[w.floor], Median: median(w.ratio), Best: slices.Min(w.ratio), NsOp: median(w.perOp), Target: w.target}
+		r.Allocs = math.Floor(testing.AllocsPerRun(1000, func() { w.run(1) }))
+		r.judge()
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+// interleave runs floors and works in turn, round after round, and takes each work's ratio to its floor of the same round.
+func interleave(floors, works []*work, rounds int, length time.Duration) {
+	all := slices.Concat(floors, works)
+	for _, w := range all {
+		w.n = calibrate(w.run, length)
+	}
+	for range rounds {
+		for _, w := range all {
+			start := time.Now()
+			w.run(w.n)
+			w.perOp = append(w.perOp, float64(time.Since(start))/float64(w.n))
+		}
+		for _, w := range works {
+			w.ratio = append(w.ratio, last(w.perOp)/last(floors[w.floor].perOp))
+		}
+	}
+}
+
+// calibrate returns how many operations take about length.
+func calibrate(run func(int), length time.Duration) int {
+	for n := 1000; ; n *= 2 {
+		start := time.Now()
+		run(n)
+		if d := time.Since(start); d >= length/4 {
+			return int(float64(n) * float64(length) / float64(d))
+		}
+	}
+}
+
+func last(s []float64) float64 { return s[len(s)-1] }
+
+func median(s []float64) float64 {
+	s = slices.Sorted(slices.Values(s))
+	return s[len(s)/2]
+}
+
+// scaling measures what two goroutines on two resources get done against one, beside the clock's own scaling: where two goroutines
+// reading the clock reach 1.9 times one, calls are to reach 1.6 times.
+func scaling(rounds int, length time.Duration) ([]Result, error) {
+	e, err := bench.Set{Flow: true, Breaker: true, Concurrency: true}.Engine()
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	a, b := e.Resource(bench.Name(1)), e.Resource(bench.Name(2))
+	base := time.Now()
+	var sinks [2]struct {
+		sink
+		_ [120]byte
+	}
+	clock := func(i, n int) { sinks[i].v += bench.TwoReads(base, n) }
+	call := func(i, n int) { bench.ByHandle([]cordon.Resource{a, b}[i], n) }
+	nClock := calibrate(func(n int) { clock(0, n) }, length)
+	nCall := calibrate(func(n int) { call(0, n) }, length)
+	var ratios, clocks []float64
+	for range rounds {
+		c := speedUp(clock, nClock)
+		r := speedUp(call, nCall)
+		clocks = append(clocks, c)
+		ratios = append(ratios, r/c*1.9)
+	}
+	r := Result{
+		Work: "two goroutines, two resources, where the clock reaches 1.9", Unit: "× one", AtLeast: true, Target: 1.6,
+		Median: median(ratios), Best: slices.Max(ratios),
+	}
+	r.judge()
+	c := Result{Work: "  the clock's own, in this run", Unit: "× one", AtLeast: true, Median: median(clocks), Best: slices.Max(clocks)}
+	return []Result{r, c}, nil
+}
+
+// speedUp returns how much faster two goroutines do 2n operations than one.
+func speedUp(run func(i, n int), n int) float64 {
+	start := time.Now()
+	run(0, n)
+	run(1, n)
+	one := time.Since(start)
+	start = time.Now()
+	var wg sync.WaitGroup
+	for i := range 2 {
+		wg.Go(func() { run(i, n) })
+	}
+	wg.Wait()
+	return float64(one) / float64(time.Since(start))
+}
