@@ -57,6 +57,7 @@ func TestForwarding(t *testing.T) {
 	s := sightOf(t, g.get("/a%2Fb/c?x=1&y=%20"))
 	require.Equal(t, "/a%2Fb/c?x=1&y=%20", s.URI)
 	require.Equal(t, upHost, s.Host)
+	require.Empty(t, s.Header.Get("Accept-Encoding"), "the gateway asks for nothing of its own")
 	require.Equal(t, "/base/b%2Fc?z", sightOf(t, g.get("/strip/b%2Fc?z")).URI)
 	require.Equal(t, "/base/", sightOf(t, g.get("/strip")).URI)
 	require.Equal(t, g.addr, sightOf(t, g.get("/host")).Host)

@@ -62,11 +62,13 @@ func (g *Gateway) Run(ctx context.Context) (err error) {
 		})
 	}
 	serve(server, public)
+	attrs := []slog.Attr{slog.String("address", public.Addr().String())}
 	if admin != nil {
 		serve(adminServer, admin)
+		attrs = append(attrs, slog.String("admin", admin.Addr().String()))
 	}
 	g.state.Store(int32(serving))
-	g.log.log(slog.LevelInfo, "gateway serves", "", slog.String("address", public.Addr().String()))
+	g.log.log(slog.LevelInfo, "gateway serves", "", attrs...)
 	select {
 	case <-ctx.Done():
 	case err = <-failed:

@@ -302,7 +302,11 @@ func TestServerSentEvents(t *testing.T) {
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t, atOnce("ws", 1))
-	srv := httptest.NewServer(nethttp.Middleware(eng, named("ws"))(http.HandlerFunc(echoUpgrade)))
+	endings := make(chan nethttp.Ending, 1)
+	srv := httptest.NewServer(nethttp.Middleware(eng, named("ws"), nethttp.WithOutcome(func(e nethttp.Ending) cordon.Outcome {
+		endings <- e
+		return e.Default
+	}))(http.HandlerFunc(echoUpgrade)))
 	defer srv.Close()
 	conn, res := upgrade(t, srv.Listener.Addr().String())
 	require.Equal(t, 101, res.StatusCode)
@@ -317,6 +321,9 @@ func TestUpgrade(t *testing.T) {
 	require.NoError(t, refused.Close())
 
 	require.NoError(t, conn.Close())
+	e := <-endings
+	require.True(t, e.Hijacked)
+	require.Zero(t, e.Status, "what the handler wrote to the connection is not known")
 	waitFor(t, func() bool { return countsOf(eng, "ws") == counts{passed: 1, succeeded: 1} })
 }
 
