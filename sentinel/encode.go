@@ -21,21 +21,20 @@ func Encode(dialect Dialect, kind Kind, rules cordon.Rules) ([]byte, []Loss, err
 	if err != nil {
 		return nil, nil, err
 	}
-	nodes := make([]*rule.Node, 0, len(entries))
-	var lost []Loss
+	slots := make([]slot, len(entries))
 	for i := range entries {
-		e := &entries[i]
-		if !e.losses.omitted {
-			nodes = append(nodes, e.object.node())
-		}
-		lost = append(lost, e.losses.list...)
+		slots[i].now = &entries[i]
 	}
-	return writeArray(nodes), lost, nil
+	data, lost := writeSlots(dialect, slots)
+	return data, lost, nil
 }
 
 // Encode writes rules back in the document's form and dialect: those that came from its elements (by id) keep what cordon does not use, and if they are
 // unchanged, all that was written. Elements that were refused stay, unless a rule has the id they would have had. Elements of rules that
-// are not among the given ones go, as do repetitions. A document without rules may not have told its dialect: then Dialect must be set. Losses and errors: see the function Encode; a rule that cannot be written is left out, its element goes too.
+// are not among the given ones go, as do repetitions. A document without rules may not have told its dialect: then Dialect must be set.
+//
+// Losses and errors: see the function Encode. Where a rule cannot be written its element goes too. A rule that would be known by another id when
+// read, because one before it is gone, gets its id written.
 func (d *Document) Encode(rules cordon.Rules) ([]byte, []Loss, error) {
 	entries, err := entriesOf(d.Dialect, d.Kind, rules)
 	if err != nil {
@@ -45,39 +44,26 @@ func (d *Document) Encode(rules cordon.Rules) ([]byte, []Loss, error) {
 	for i := range entries {
 		byID[entries[i].key] = &entries[i]
 	}
-	var (
-		nodes []*rule.Node
-		lost  []Loss
-	)
+	var slots []slot
 	for i := range d.Elements {
 		e := &d.Elements[i]
 		key := ruleKey{e.native, e.ruleID}
-		now := byID[key]
-		delete(byID, key)
-		switch {
-		case now == nil && e.OK():
-		case now == nil:
-			nodes = append(nodes, e.node)
-		case e.holds(now):
-			nodes = append(nodes, e.node)
-		default:
-			if !now.losses.omitted {
-				nodes = append(nodes, now.over(e, d.Dialect))
+		if now := byID[key]; now != nil || !e.OK() {
+			s := slot{e, now}
+			if s.keeps() {
+				now.losses.omitted, now.losses.list = false, nil // nothing is said anew
 			}
-			lost = append(lost, now.losses.list...)
+			slots = append(slots, s)
+			delete(byID, key)
 		}
 	}
 	for i := range entries {
-		e := &entries[i]
-		if byID[e.key] != e {
-			continue
+		if now := &entries[i]; byID[now.key] == now {
+			slots = append(slots, slot{nil, now})
 		}
-		if !e.losses.omitted {
-			nodes = append(nodes, e.object.node())
-		}
-		lost = append(lost, e.losses.list...)
 	}
-	return writeArray(nodes), lost, nil
+	data, lost := writeSlots(d.Dialect, slots)
+	return data, lost, nil
 }
 
 // entry is a rule to write.
@@ -85,6 +71,7 @@ type entry struct {
 	key ruleKey
 	// rule is the native rule with its id.
 	rule   any
+	match  rule.Match
 	object object
 	losses losses
 }
@@ -92,13 +79,48 @@ type entry struct {
 // ruleKey identifies a rule among those of all kinds.
 type ruleKey struct{ kind, id string }
 
-// over is the element with the rule put in.
-func (now *entry) over(e *Element, dialect Dialect) *rule.Node {
-	if e.Dialect != dialect {
-		return now.object.node() // nothing to keep: keys of both dialects in one rule make it unreadable
-	}
-	return now.object.over(e)
+// slot is one place in a document to write: a rule, the element it came from, or both. An element without a rule was refused, and stays.
+type slot struct {
+	e   *Element
+	now *entry
 }
+
+// writeSlots writes a document.
+func writeSlots(dialect Dialect, slots []slot) ([]byte, []Loss) {
+	for _, kind := range []string{kindFlow, kindConcurrency, kindBreaker} {
+		writeIDs(kind, dialect, slots)
+	}
+	var (
+		nodes []*rule.Node
+		lost  []Loss
+	)
+	for _, s := range slots {
+		if s.now == nil {
+			nodes = append(nodes, s.e.node)
+			continue
+		}
+		if !s.now.losses.omitted {
+			nodes = append(nodes, s.node(dialect))
+		}
+		lost = append(lost, s.now.losses.list...)
+	}
+	return writeArray(nodes), lost
+}
+
+// node is what is written for the slot's rule.
+func (s slot) node(dialect Dialect) *rule.Node {
+	switch {
+	case s.e == nil || s.e.Dialect != dialect: // keys of both dialects in one rule would make it unreadable
+		return s.now.object.node()
+	case s.keeps() && !s.now.object.says("id"):
+		return s.e.node
+	default:
+		return s.now.object.over(s.e)
+	}
+}
+
+// keeps reports whether the element still says what the rule is.
+func (s slot) keeps() bool { return s.now != nil && s.e != nil && s.e.holds(s.now) }
 
 // holds reports whether the element still says what the rule is.
 func (e *Element) holds(now *entry) bool {
@@ -169,33 +191,19 @@ func addEntries[R rule.Rule[R]](all []entry, problems *rule.Problems, dialect Di
 		*problems = append(*problems, bad...)
 		return all
 	}
-	added := make([]entry, len(rules))
 	written := make(map[string]string)
-	var places []place
-	for i, r := range rules {
-		id := r.Meta().ID
-		added[i] = entry{key: ruleKey{kind, id}, rule: r, losses: losses{kind: kind, id: id}}
-		w := writer{dialect: dialect, l: &added[i].losses}
+	for _, r := range rules {
+		meta := r.Meta()
+		e := entry{key: ruleKey{kind, meta.ID}, rule: r, match: meta.Resource, losses: losses{kind: kind, id: meta.ID}}
+		w := writer{dialect: dialect, l: &e.losses}
 		write(&w, r)
-		added[i].object = w.o
-		if dialect == Java && kind != kindBreaker {
-			omitRepetition(written, &added[i])
-		}
-		if !w.l.omitted {
-			places = append(places, place{id, r.Meta().Resource})
-		}
-	}
-	derived := derivedIDs(kind, places, dialect)
-	for i := range added {
-		e := &added[i]
-		if e.losses.omitted || derived[e.key.id] {
-			continue
-		}
-		w := writer{dialect: dialect, o: e.object, l: &e.losses}
-		w.id(e.key.id)
 		e.object = w.o
+		if dialect == Java && kind != kindBreaker {
+			omitRepetition(written, &e)
+		}
+		all = append(all, e)
 	}
-	return append(all, added...)
+	return all
 }
 
 // omitRepetition leaves a rule out that is written as one before it, because Java holds these for one. written are the ids by what was written.
@@ -226,28 +234,40 @@ func faults[R rule.Rule[R]](kind string, rules []R) rule.Problems {
 	return found
 }
 
-// derivedIDs tells which ids come out by themselves if they are not written. A rule whose id does not must have it written, which takes it out of
-// the count of the others, so that it goes on until all that are left out come out, or cannot be written.
-func derivedIDs(kind string, places []place, dialect Dialect) map[string]bool {
-	given := make([]place, len(places))
-	for i, p := range places {
-		given[i].match = p.match
+// writeIDs puts ids into the rules of a kind that reading would not give the same id. A rule that gets one is out of the count of the others, so
+// it goes on until all that have none are given theirs, or cannot have it written.
+func writeIDs(kind string, dialect Dialect, slots []slot) {
+	var places []place
+	var entries []*entry // nil for a refused element
+	for _, s := range slots {
+		switch {
+		case s.now == nil && s.e.native == kind && s.e.ruleID != "":
+			places, entries = append(places, place{s.e.ID, s.e.match}), append(entries, nil)
+		case s.now != nil && s.now.key.kind == kind && !s.now.losses.omitted:
+			p := place{match: s.now.match}
+			if s.e != nil && s.e.Dialect == dialect && s.e.ID == s.now.key.id {
+				p.id = s.e.ID // it is there already
+			}
+			places, entries = append(places, p), append(entries, s.now)
+		}
 	}
-	out := make(map[string]bool)
+	var derived []place
 	for again := true; again; {
 		again = false
-		clear(out)
-		derived := slices.Clone(given)
+		derived = slices.Clone(places)
 		rule.DeriveIDs(kind, derived)
-		for i := range derived {
-			switch id := places[i].id; {
-			case given[i].id != "":
-			case derived[i].id == id:
-				out[id] = true
-			case dialect.hasID(id):
-				given[i].id, again = id, true
+		for i, now := range entries {
+			if now != nil && derived[i].id != now.key.id && dialect.hasID(now.key.id) {
+				places[i].id, again = now.key.id, true
+				w := writer{dialect: dialect, o: now.object}
+				w.id(now.key.id)
+				now.object = w.o
 			}
 		}
 	}
-	return out
+	for i, now := range entries {
+		if now != nil && derived[i].id != now.key.id {
+			now.losses.add("id", "%s cannot have this id; none is written", dialect.sentinel())
+		}
+	}
 }

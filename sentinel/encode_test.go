@@ -1,6 +1,7 @@
 package sentinel_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -298,6 +299,30 @@ func TestKeeping(t *testing.T) {
   {"resource":"new","limitApp":"default","grade":1,"count":2,"strategy":0,"controlBehavior":0,"warmUpPeriodSec":10,"maxQueueingTimeMs":500,"clusterMode":false,"regex":false}
 ]
 `, string(data))
+
+	// Where an id would come out otherwise, because a rule before it is gone, it is written, or listed as lost.
+	for _, test := range []struct{ a, b, want string }{
+		{`{"resource":"r","threshold":1}`, `{"resource":"r","threshold":2}`, "[\n  {\"resource\":\"r\",\"threshold\":2,\"id\":\"r#2\"}\n]\n"},
+		{`{"resource":"r","count":1}`, `{"resource":"r","count":2}`, "[\n  {\"resource\":\"r\",\"count\":2}\n]\n"},
+	} {
+		pair, err := sentinel.Decode(sentinel.Flow, "doc", []byte("["+test.a+","+test.b+"]"))
+		require.NoError(t, err)
+		second := pair.Rules().Flow[1]
+		data, lost, err = pair.Encode(cordon.Rules{Flow: []flow.Rule{second.WithID("r#2")}})
+		require.NoError(t, err)
+		require.Equal(t, test.want, string(data))
+		require.Equal(t, pair.Dialect == sentinel.Java, len(lost) == 1)
+		// A refused rule before it stays and counts, so nothing need be written.
+		pair, err = sentinel.Decode(sentinel.Flow, "doc", []byte("["+strings.Replace(test.a, ":1", ":-1", 1)+","+test.b+"]"))
+		require.NoError(t, err)
+		rules := pair.Rules()
+		require.Equal(t, "r#2", rules.Flow[0].ID)
+		rules.Flow[0].Limit = 3
+		data, lost, err = pair.Encode(rules)
+		require.NoError(t, err)
+		require.Empty(t, lost)
+		require.NotContains(t, string(data), "id")
+	}
 
 	// Of a key given twice one is left.
 	twice, err := sentinel.Decode(sentinel.Flow, "doc", []byte(`[{"resource":"a","count":1,"COUNT":2}]`))

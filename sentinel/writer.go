@@ -49,12 +49,8 @@ func (d Dialect) hasID(id string) bool {
 	return utf8.ValidString(id) && (d != Java || isWhole(id))
 }
 
-// id puts the rule's id first.
+// id puts the rule's id first, which the dialect can have.
 func (w *writer) id(id string) {
-	if !w.dialect.hasID(id) {
-		w.l.add("id", "%s cannot have this id; none is written", w.dialect.sentinel())
-		return
-	}
 	value := textNode(id)
 	if n, err := strconv.ParseInt(id, 10, 64); w.dialect == Java && err == nil && strconv.FormatInt(n, 10) == id {
 		value = wholeNode(n)
