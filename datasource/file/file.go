@@ -81,6 +81,7 @@ func newSource(path string, opts Options) *source {
 		opts:       opts.withDefaults(),
 		open:       func(name string) (fs.File, error) { return os.Open(name) },
 		newWatcher: fsnotify.NewWatcher,
+		resolve:    resolve,
 	}
 	s.full, s.pathErr = absolute(path)
 	return s
@@ -92,9 +93,10 @@ type source struct {
 	full    string
 	pathErr error
 	opts    Options // with defaults
-	// open and newWatcher are the system's, or a test's.
+	// open, newWatcher and resolve are what they are called, or a test's.
 	open       func(name string) (fs.File, error)
 	newWatcher func() (*fsnotify.Watcher, error)
+	resolve    func(path string) chain
 }
 
 // Name returns "file:" and the path as it was given.

@@ -123,7 +123,7 @@ func (w *watch) watchFolders() (calm bool) {
 	if w.notices == nil {
 		return true
 	}
-	way := resolve(w.full)
+	way := w.resolve(w.full)
 	for range 3 {
 		err := w.notices.watch(way)
 		if errors.Is(err, fsnotify.ErrClosed) {
@@ -131,7 +131,7 @@ func (w *watch) watchFolders() (calm bool) {
 			w.noticesErr = err
 			return true
 		}
-		next := resolve(w.full)
+		next := w.resolve(w.full)
 		if next.same(way) {
 			w.noticesErr = err
 			return true

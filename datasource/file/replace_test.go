@@ -184,6 +184,17 @@ var ways = []way{
 			remove(t, filepath.Join(dir, "conf"))
 			write(t, filepath.Join(mkdir(t, filepath.Join(dir, "conf")), "rules"), document(n))
 		}},
+	{name: "folder made again, then file written in place, in turn", path: "conf/rules",
+		begin: func(t *testing.T, dir string) {
+			write(t, filepath.Join(mkdir(t, filepath.Join(dir, "conf")), "rules"), document(0))
+		},
+		replace: func(t *testing.T, dir string, n int) {
+			if n%2 == 1 {
+				remove(t, filepath.Join(dir, "conf"))
+				mkdir(t, filepath.Join(dir, "conf"))
+			}
+			write(t, filepath.Join(dir, "conf", "rules"), document(n))
+		}},
 	{name: "tree removed and made again", path: "conf/app/sub/rules",
 		begin: func(t *testing.T, dir string) {
 			write(t, filepath.Join(mkdir(t, filepath.Join(dir, "conf", "app", "sub")), "rules"), document(0))
@@ -222,16 +233,12 @@ var ways = []way{
 // faults #62, #63: whatever the way of replacing, the new document comes, every time, and what is in force meanwhile is a whole document.
 // Notices alone must do, and polling alone.
 func TestEveryWayOfReplacing(t *testing.T) {
-	byNotices := Options{Poll: maxPoll}
-	if !cheapFolders {
-		byNotices.Poll = 100 * time.Millisecond
-	}
 	for _, kind := range []struct {
 		name string
 		opts Options
 		deaf bool
 	}{
-		{"notices", byNotices, false},
+		{"notices", Options{Poll: pollRarely()}, false},
 		{"polling", Options{Poll: minPoll}, true},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
@@ -268,7 +275,7 @@ func TestManyChangesAtOnce(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			w.start(t, dir)
-			v := watching(t, newSource(w.full(dir), Options{}))
+			v := watching(t, newSource(w.full(dir), Options{Poll: pollRarely()}))
 			v.awaits(0)
 			for n := 1; n <= 40; n++ {
 				w.replace(t, dir, n)
@@ -278,6 +285,14 @@ func TestManyChangesAtOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// pollRarely returns a pause that a test would not live to see the end of, where notices alone must do.
+func pollRarely() time.Duration {
+	if cheapFolders {
+		return maxPoll
+	}
+	return 100 * time.Millisecond
 }
 
 var errNoWatches = errors.New("too many open files")

@@ -376,7 +376,14 @@ func TestFormerFoldersAreNotWatched(t *testing.T) {
 	link(t, release(t, dir, 0), filepath.Join(dir, "current"))
 	n, err := newNotices(fsnotify.NewWatcher)
 	require.NoError(t, err)
-	defer n.close()
+	defer func() {
+		n.close()
+		select {
+		case <-n.ended:
+		default:
+			t.Error("close did not wait")
+		}
+	}()
 	path := filepath.Join(dir, "current", "rules")
 	require.NoError(t, n.watch(resolve(path)))
 	before := n.watcher.WatchList()
@@ -387,6 +394,24 @@ func TestFormerFoldersAreNotWatched(t *testing.T) {
 	require.Len(t, after, len(before))
 	require.NotContains(t, after, filepath.Join(dir, "release-0"))
 	require.Contains(t, after, filepath.Join(dir, "release-1"))
+}
+
+// The way changes between the look at it and the watches on it: what has come meanwhile is watched all the same.
+func TestWayThatChangesWhileItIsBeingWatched(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "sub", "rules")
+	s := newSource(path, Options{Poll: pollRarely()})
+	s.resolve = func(name string) chain {
+		c := resolve(name)
+		if _, err := os.Stat(path); err != nil {
+			write(t, filepath.Join(mkdir(t, filepath.Dir(path)), "rules"), document(0))
+		}
+		return c
+	}
+	v := watching(t, s)
+	v.awaits(0)
+	write(t, path, document(1))
+	v.awaits(1)
 }
 
 // A folder that everybody writes to is not listened to without need: its noise would wake the source all the time.
