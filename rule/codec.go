@@ -119,9 +119,10 @@ type matchDocument struct {
 const wantMatch = "a name in quotes, {wildcard: ...}, {regex: ...} or {default: true}"
 
 func decodeMatch(d *decoder, n *Node, v reflect.Value) {
+	m := v.Addr().Interface().(*Match)
 	switch n.Kind {
 	case String:
-		v.Set(reflect.ValueOf(Name(n.Text)))
+		*m = Name(n.Text)
 		return
 	case Object:
 	default:
@@ -140,11 +141,11 @@ func decodeMatch(d *decoder, n *Node, v reflect.Value) {
 	}
 	switch {
 	case doc.Wildcard != nil:
-		v.Set(reflect.ValueOf(Wildcard(*doc.Wildcard)))
+		*m = Wildcard(*doc.Wildcard)
 	case doc.Regex != nil:
-		v.Set(reflect.ValueOf(Regex(*doc.Regex)))
+		*m = Regex(*doc.Regex)
 	case doc.Default != nil && *doc.Default:
-		v.Set(reflect.ValueOf(Default()))
+		*m = Default()
 	default:
 		d.fault(n.Pos, wantMatch, "matches nothing")
 	}

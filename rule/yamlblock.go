@@ -118,7 +118,7 @@ func (p *yamlParser) collection(n *Node, in place, start mark, outer, own proper
 	if p.indicator('-') {
 		m, err = p.sequence(n, p.column(), in.depth)
 	} else {
-		m, err = p.mapping(n, p.column(), nil, in.depth)
+		m, err = p.mapping(n, p.column(), yamlKey{}, in.depth)
 	}
 	if err != nil {
 		return measure{}, err
@@ -133,14 +133,14 @@ func (p *yamlParser) colon() bool {
 }
 
 // key makes a key of a leaf that began at start and ends at a colon.
-func (p *yamlParser) key(l leaf, own properties, start mark) (*yamlKey, error) {
+func (p *yamlParser) key(l leaf, own properties, start mark) (yamlKey, error) {
 	at := l.pos
 	if p.line != start.line || p.at-start.at > maxKey {
-		return nil, p.fail(at, "a short key on its line; perhaps a comma, a bracket or a quote is missing", "key %s is longer than a line, or than %d bytes", l.shown(), maxKey)
+		return yamlKey{}, p.fail(at, "a short key on its line; perhaps a comma, a bracket or a quote is missing", "key %s is longer than a line, or than %d bytes", l.shown(), maxKey)
 	}
 	var n Node
 	if _, err := p.resolve(&n, l, own); err != nil {
-		return nil, err
+		return yamlKey{}, err
 	}
 	return newKey(&n, at, l.plain && l.text == "<<" && own.tag == "")
 }
@@ -171,10 +171,11 @@ func (p *yamlParser) sequence(n *Node, column, depth int) (measure, error) {
 	n.Kind = List
 	m := measure{1, 1}
 	base := len(p.items)
+	var item Node // not in the loop, or it would be allocated every time
 	for more := true; more && p.indicator('-'); {
 		p.at++
 		p.tab = false
-		var item Node
+		item = Node{}
 		inner, err := p.block(&item, place{parent: column, compact: true, depth: depth + 1})
 		if err != nil {
 			return measure{}, err
@@ -189,29 +190,26 @@ func (p *yamlParser) sequence(n *Node, column, depth int) (measure, error) {
 	return m, nil
 }
 
-// mapping reads a mapping whose keys stand at a column. Its first key has been read, if it is not nil, and the next byte is the colon behind it.
-func (p *yamlParser) mapping(n *Node, column int, first *yamlKey, depth int) (measure, error) {
+// mapping reads a mapping whose keys stand at a column. If its first key has been read, the next byte is the colon behind it.
+func (p *yamlParser) mapping(n *Node, column int, key yamlKey, depth int) (measure, error) {
 	if depth > maxDepth {
 		return measure{}, tooDeep(n.Pos)
 	}
 	object := newObject(p, n)
-	for key, more := first, true; more; key = nil {
-		var value Node
-		explicit := key == nil && p.indicator('?')
+	var value Node // not in the loop, or it would be allocated every time
+	for more := true; more; {
+		explicit := !key.read() && p.indicator('?')
 		var err error
 		switch {
 		case explicit:
 			key, err = p.explicitKey(column, depth)
-		case key == nil:
+		case !key.read():
 			key, err = p.implicitKey(depth)
 		}
 		if err != nil {
 			return measure{}, err
 		}
-		if object.measure.size == 1 && first == nil {
-			n.Pos = key.pos
-		}
-		value.Pos = p.pos()
+		value = Node{Pos: p.pos()}
 		inner := measure{1, 0}
 		if p.indicator(':') {
 			p.at++
@@ -224,6 +222,7 @@ func (p *yamlParser) mapping(n *Node, column int, first *yamlKey, depth int) (me
 		if err := object.add(key, value, inner); err != nil {
 			return measure{}, err
 		}
+		key = yamlKey{}
 		if more, err = p.more(column); err != nil {
 			return measure{}, err
 		}
@@ -232,36 +231,36 @@ func (p *yamlParser) mapping(n *Node, column int, first *yamlKey, depth int) (me
 }
 
 // implicitKey reads a key that ends at a colon on its line.
-func (p *yamlParser) implicitKey(depth int) (*yamlKey, error) {
+func (p *yamlParser) implicitKey(depth int) (yamlKey, error) {
 	start := p.mark()
 	var own properties
 	if c := p.peek(0); c == '&' || c == '!' {
 		var err error
 		if own, err = p.properties(false); err != nil {
-			return nil, err
+			return yamlKey{}, err
 		}
 		p.blanks()
 	}
 	if p.indicator('-') {
-		return nil, p.fail(p.pos(), "a key, or the list indented further", "a list entry stands among the keys of a mapping")
+		return yamlKey{}, p.fail(p.pos(), "a key, or the list indented further", "a list entry stands among the keys of a mapping")
 	}
 	l, err := p.leaf(start.indent, depth, false)
 	if err != nil {
-		return nil, err
+		return yamlKey{}, err
 	}
 	if !p.colon() {
-		return nil, p.fail(l.pos, "a key and a colon, followed by a space", "%s stands where a key belongs", l.shown())
+		return yamlKey{}, p.fail(l.pos, "a key and a colon, followed by a space", "%s stands where a key belongs", l.shown())
 	}
 	return p.key(l, own, start)
 }
 
 // explicitKey reads a key behind a question mark, up to the colon of its value, if that comes next.
-func (p *yamlParser) explicitKey(column, depth int) (*yamlKey, error) {
+func (p *yamlParser) explicitKey(column, depth int) (yamlKey, error) {
 	p.at++
 	p.tab = false
 	var n Node
 	if _, err := p.block(&n, place{parent: column, level: true, compact: true, depth: depth + 1}); err != nil {
-		return nil, err
+		return yamlKey{}, err
 	}
 	end := p.mark()
 	if p.space(); p.end() || !p.fresh() || p.indent != column || p.tab || !p.indicator(':') {

@@ -46,6 +46,7 @@ func (p *yamlParser) flowList(n *Node, depth int) (measure, error) {
 	p.at++
 	m := measure{1, 1}
 	base := len(p.items)
+	var item Node // not in the loop, or it would be allocated every time
 	for first := true; ; first = false {
 		done, err := p.flowNext(']', first)
 		if err != nil {
@@ -54,7 +55,7 @@ func (p *yamlParser) flowList(n *Node, depth int) (measure, error) {
 		if done {
 			break
 		}
-		var item Node
+		item = Node{}
 		inner, err := p.flowItem(&item, depth+1)
 		if err != nil {
 			return measure{}, err
@@ -70,7 +71,7 @@ func (p *yamlParser) flowList(n *Node, depth int) (measure, error) {
 func (p *yamlParser) flowItem(n *Node, depth int) (measure, error) {
 	start := p.mark()
 	if p.flowIndicator('?') {
-		return p.flowPair(n, nil, depth)
+		return p.flowPair(n, yamlKey{}, depth)
 	}
 	own, l, err := p.flowLeaf(']', depth)
 	if err != nil {
@@ -95,9 +96,9 @@ func (p *yamlParser) flowItem(n *Node, depth int) (measure, error) {
 }
 
 // flowPair reads an object of one member without braces, whose key may have been read.
-func (p *yamlParser) flowPair(n *Node, key *yamlKey, depth int) (measure, error) {
+func (p *yamlParser) flowPair(n *Node, key yamlKey, depth int) (measure, error) {
 	n.Pos = p.pos()
-	if key != nil {
+	if key.read() {
 		n.Pos = key.pos
 	}
 	if depth > maxDepth {
@@ -121,16 +122,16 @@ func (p *yamlParser) flowObject(n *Node, depth int) (measure, error) {
 		if done {
 			return object.done()
 		}
-		if err := p.flowMember(object, nil, '}', depth); err != nil {
+		if err := p.flowMember(object, yamlKey{}, '}', depth); err != nil {
 			return measure{}, err
 		}
 	}
 }
 
 // flowMember reads a member of an object; its key may have been read, up to the colon.
-func (p *yamlParser) flowMember(object *yamlObject, key *yamlKey, end byte, depth int) error {
-	isPair := key != nil
-	if key == nil {
+func (p *yamlParser) flowMember(object *yamlObject, key yamlKey, end byte, depth int) error {
+	isPair := key.read()
+	if !key.read() {
 		if p.flowIndicator('?') {
 			p.at++
 			if err := p.flowSpace(end); err != nil {

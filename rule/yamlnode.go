@@ -212,12 +212,15 @@ type yamlKey struct {
 	merge bool
 }
 
-func newKey(n *Node, at Position, merge bool) (*yamlKey, error) {
+// read reports whether the key has been read: the zero yamlKey has not.
+func (k yamlKey) read() bool { return k.pos.Line > 0 }
+
+func newKey(n *Node, at Position, merge bool) (yamlKey, error) {
 	switch n.Kind {
 	case Null, List, Object:
-		return nil, Problem{Index: -1, Position: at, Message: "a key is " + n.Kind.String(), Want: "a text"}
+		return yamlKey{}, Problem{Index: -1, Position: at, Message: "a key is " + n.Kind.String(), Want: "a text"}
 	}
-	return &yamlKey{n.Text, at, merge}, nil
+	return yamlKey{n.Text, at, merge}, nil
 }
 
 // yamlObject collects the members of a mapping.
@@ -226,8 +229,8 @@ type yamlObject struct {
 	node    *Node
 	base    int
 	measure measure
-	// merged is the value of the merge key, merge its position.
-	merged *Node
+	// merged is the value of the merge key, merge its position; unknown if there is none.
+	merged Node
 	merge  Position
 }
 
@@ -237,16 +240,16 @@ func newObject(p *yamlParser, n *Node) *yamlObject {
 }
 
 // add adds a member.
-func (o *yamlObject) add(key *yamlKey, value Node, inner measure) error {
+func (o *yamlObject) add(key yamlKey, value Node, inner measure) error {
 	if !key.merge {
 		o.measure.hold(inner)
 		o.p.fields = append(o.p.fields, Field{key.text, key.pos, value})
 		return nil
 	}
-	if o.merged != nil {
+	if o.merge.Line > 0 {
 		return twice(&Field{Key: key.text, Pos: key.pos}, o.merge)
 	}
-	o.merged, o.merge = &value, key.pos
+	o.merged, o.merge = value, key.pos
 	// The members of what is merged come to stand where it stands: one level higher than their object would.
 	o.measure.size += inner.size
 	o.measure.height = max(o.measure.height, inner.height)
@@ -259,7 +262,7 @@ func (o *yamlObject) done() (measure, error) {
 	if err := duplicates(fields); err != nil {
 		return measure{}, err
 	}
-	if o.merged != nil {
+	if o.merge.Line > 0 {
 		if err := o.addMerged(fields); err != nil {
 			return measure{}, err
 		}
@@ -274,7 +277,7 @@ func (o *yamlObject) addMerged(fields []Field) error {
 	for _, f := range fields {
 		has[f.Key] = true
 	}
-	sources := []Node{*o.merged}
+	sources := []Node{o.merged}
 	if o.merged.Kind == List {
 		sources = o.merged.Items
 	}
