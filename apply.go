@@ -78,7 +78,7 @@ func (e *Engine) applyLocked(o *owner, d Decoded, keepGood bool, rep *rule.Repor
 	diff(rep, "breaker", o.rules.Breaker, next.Breaker)
 	rep.Applied = true
 	o.rules = next
-	e.set.Store(newRuleset(e.set.Load(), merged, e))
+	e.install(newRuleset(e.set.Load(), merged, e))
 	e.wakeQueues()
 }
 
@@ -96,6 +96,13 @@ type offer struct {
 	source   string
 	keepGood bool
 	rep      *rule.Report
+}
+
+// knows reports whether the decoder has already said the same of the rule, with its position.
+func (p *offer) knows(problem rule.Problem) bool {
+	return slices.ContainsFunc(p.rep.Problems, func(known rule.Problem) bool {
+		return known.Kind == problem.Kind && known.RuleID == problem.RuleID && known.Field == problem.Field && known.Message == problem.Message
+	})
 }
 
 // take checks the offered rules of one kind, gives ids to those without, and returns those to be in force: the good
@@ -120,7 +127,9 @@ func take[R rule.Rule[R]](p *offer, kind string, offered, prev []R) []R {
 		}
 		for _, problem := range r.Problems() {
 			problem.Kind, problem.Index, problem.RuleID = kind, i, id
-			problems = append(problems, problem)
+			if !p.knows(problem) {
+				problems = append(problems, problem)
+			}
 		}
 	}
 	refused := map[int]bool{}
@@ -153,7 +162,7 @@ func take[R rule.Rule[R]](p *offer, kind string, offered, prev []R) []R {
 // merge appends the rules of one owner to those of the owners before it. Of two rules with one id the earlier owner's stays.
 func merge[R rule.Rule[R]](rep *rule.Report, kind string, all, rules []R, source string) []R {
 	if len(all) == 0 {
-		return append(all, rules...)
+		return rules[:len(rules):len(rules)] // neither is changed any more, so they may share
 	}
 	seen := make(map[string]bool, len(all))
 	for _, r := range all {

@@ -19,9 +19,11 @@ type Engine struct {
 	log            *logger
 	blockObservers []func(BlockEvent)
 
-	// set is what is in force. Every resource's table was compiled for one ruleset and is compiled anew when it finds
-	// another one here: this store is the one atomic swap of a rule update.
+	// set is what is in force, and version its number. Every resource's table was compiled for one version and is compiled
+	// anew when a call finds another one here: storing the version is the one atomic swap of a rule update. (Tables remember a number and not the
+	// ruleset, so that a resource nobody calls does not keep an old one alive.)
 	set       atomic.Pointer[ruleset]
+	version   atomic.Uint64
 	resources registry
 
 	faults     atomic.Int64
@@ -47,12 +49,13 @@ func New(opts ...Option) (*Engine, error) {
 		}
 	}
 	e.owners = []*owner{{}}
-	e.set.Store(newRuleset(nil, Rules{}, e))
+	e.install(newRuleset(nil, Rules{}, e))
 	e.resources.init(e)
 	if cfg.rules.count() > 0 {
 		if _, err := e.Apply(cfg.rules); err != nil {
 			return nil, err
 		}
+		e.cfg.rules = Rules{}
 	}
 	return e, nil
 }
@@ -64,13 +67,20 @@ func (e *Engine) Close() error {
 	watches := e.watches
 	if !e.closed {
 		e.closed = true
-		e.set.Store(&ruleset{closed: true})
+		e.install(&ruleset{closed: true})
 	}
 	e.applyMu.Unlock()
 	for _, w := range watches {
 		w.Close()
 	}
 	return nil
+}
+
+// install puts a ruleset in force. The caller holds applyMu, or is New.
+func (e *Engine) install(s *ruleset) {
+	s.version = e.version.Load() + 1
+	e.set.Store(s)
+	e.version.Store(s.version)
 }
 
 // Do runs fn if the resource admits the call, and returns fn's error, or the refusal as Enter does. A panic of fn counts as a failure

@@ -102,7 +102,7 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 
 // giveUp counts a caller that gave up while it waited, or had before.
 func (t *table) giveUp(err error) (Entry, error) {
-	if !t.set.closed {
+	if !t.closed {
 		t.res.gaveUp.Add(1)
 	}
 	return Entry{}, err
@@ -203,7 +203,7 @@ func (h *hold) addRate(l *flow.Limiter, p flow.Permit) {
 
 // enterAny is the way in for tables with anything that enter does not know.
 func (t *table) enterAny(ctx context.Context, cost int, req *Request) (Entry, error) {
-	if t.set.closed {
+	if t.closed {
 		return Entry{}, nil
 	}
 	c := caller{ctx: ctx, now: t.res.eng.clock.Now()}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cordon-go/cordon/breaker"
@@ -90,7 +91,7 @@ func TestRefusalGivesBackWhatWasReserved(t *testing.T) {
 		return nil
 	}}))
 	refuse.Store(true)
-	race(func(int) { require.ErrorIs(t, call(e, "r", nil), errBoom) })
+	race(func(int) { assert.ErrorIs(t, call(e, "r", nil), ErrBlocked) })
 	refuse.Store(false)
 	require.Equal(t, 5, passes(e, "r", 10), "refused calls used nothing up")
 	clk.Advance(time.Second)
@@ -405,8 +406,8 @@ func TestObserversMayCallTheEngine(t *testing.T) {
 	e, clk := newTest(t, breakerRules(errorBreaker("b", "r")), WithObserver(Observer{
 		Block: seen,
 		Breaker: func(ev BreakerEvent) {
-			s := e.Snapshot()
-			states = append(states, ev.Transition.From.String()+">"+ev.Transition.To.String()+"="+s.Resources[0].Rules[0].State)
+			s, _ := e.ResourceSnapshot("r")
+			states = append(states, ev.Transition.From.String()+">"+ev.Transition.To.String()+"="+s.Rules[0].State)
 			call(e, "other", nil)
 		},
 	}))

@@ -78,13 +78,19 @@ type CheckedCall struct {
 	Now time.Duration
 }
 
-// fault counts and reports a panic. It never panics itself.
+// fault counts and reports what was recovered from a panic.
 func (e *Engine) fault(where, resource string, recovered any) {
-	e.faults.Add(1)
 	err, ok := recovered.(error)
 	if !ok {
 		err = fmt.Errorf("panic: %v", recovered)
 	}
+	e.ReportFault(where, resource, err)
+}
+
+// ReportFault counts an internal fault and tells the log and the observers: for adapters whose hooks, handed in by their users, may
+// fail too. where says what failed ("hook of the adapter"), resource is the call's or "". It never panics.
+func (e *Engine) ReportFault(where, resource string, err error) {
+	e.faults.Add(1)
 	e.log.warn("internal fault", "where", where, "resource", resource, "error", err)
 	for _, o := range e.cfg.observers {
 		if o.Fault != nil {

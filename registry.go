@@ -53,9 +53,9 @@ type slots struct {
 
 // overflowName says which common resource a name beyond the bound is counted with.
 type overflowName struct {
-	name string
-	set  *ruleset
-	res  *resource
+	name    string
+	version uint64
+	res     *resource
 }
 
 // idleMark is what the registry remembers of a resource to see that it is idle.
@@ -230,7 +230,7 @@ func (g *registry) recall(name string, hash uint64, set *ruleset) *resource {
 		return nil
 	}
 	o := table[hash%rememberedNames].Load()
-	if o == nil || o.set != set || o.name != name {
+	if o == nil || o.version != set.version || o.name != name {
 		return nil
 	}
 	return o.res
@@ -247,7 +247,7 @@ func (g *registry) common(name string, hash uint64, set *ruleset) *resource {
 	if r == nil {
 		if len(g.commons) >= mostCommons {
 			for k, c := range g.commons { // those of rules that are gone
-				if c.representedUnder() != set && !c.pinned.Load() {
+				if c.representedUnder() != set.version && !c.pinned.Load() {
 					delete(g.commons, k)
 				}
 			}
@@ -268,7 +268,7 @@ func (g *registry) common(name string, hash uint64, set *ruleset) *resource {
 			table = new([rememberedNames]atomic.Pointer[overflowName])
 			g.remembered.Store(table)
 		}
-		table[hash%rememberedNames].Store(&overflowName{strings.Clone(name), set, r})
+		table[hash%rememberedNames].Store(&overflowName{strings.Clone(name), set.version, r})
 	}
 	return r
 }

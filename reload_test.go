@@ -132,7 +132,9 @@ func TestApplyRacesWithCalls(t *testing.T) {
 		return all
 	}
 	e, clk := newTest(t, rules(0))
+	require.NoError(t, call(e, "r", nil))
 	var admitted, running atomic.Int64
+	admitted.Add(1)
 	var over atomic.Bool
 	stop := make(chan struct{})
 	var wg sync.WaitGroup

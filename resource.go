@@ -51,9 +51,9 @@ type resource struct {
 	resting *table               // the table of a resource marked as idle
 	dropped bool                 // the registry has let the resource go
 	gone    [kinds]refusalCounts // of rules that apply no longer
-	// A common resource of names beyond the bound has the rules of one of them, chosen anew under every ruleset.
+	// A common resource of names beyond the bound has the rules of one of them, chosen anew under every version.
 	represents      string
-	representsUnder *ruleset
+	representsUnder uint64
 
 	// idle is guarded by the registry's lock.
 	idle idleMark
@@ -74,7 +74,7 @@ func newResource(e *Engine, name string, hash uint64) *resource {
 // current returns the resource's table for the rules in force, or nil if the resource was dropped: then its name must be looked up again.
 func (r *resource) current() *table {
 	t := r.table.Load()
-	if t != nil && t.set == r.eng.set.Load() {
+	if t != nil && t.version == r.eng.version.Load() {
 		return t
 	}
 	return r.compile()
@@ -92,9 +92,9 @@ func (r *resource) compile() *table {
 	if old == nil {
 		old, r.resting = r.resting, nil
 	}
-	if old == nil || old.set != set {
+	if old == nil || old.version != set.version {
 		name := r.name
-		if r.representsUnder != nil {
+		if r.representsUnder != 0 {
 			name = r.represents
 		}
 		old = newTable(r, set, set.match(name), old)
@@ -107,14 +107,14 @@ func (r *resource) compile() *table {
 func (r *resource) represent(name string, set *ruleset) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.representsUnder == set {
+	if r.representsUnder == set.version {
 		return
 	}
-	r.represents, r.representsUnder = strings.Clone(name), set
+	r.represents, r.representsUnder = strings.Clone(name), set.version
 	r.table.Store(newTable(r, set, set.match(name), r.table.Load()))
 }
 
-func (r *resource) representedUnder() *ruleset {
+func (r *resource) representedUnder() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.representsUnder

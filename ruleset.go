@@ -10,6 +10,8 @@ import (
 
 // ruleset is all rules in force at one moment, ready to be asked. It is immutable.
 type ruleset struct {
+	version uint64 // from 1 on
+
 	flow        *rule.Index[flow.Rule]
 	concurrency *rule.Index[flow.ConcurrencyRule]
 	breaker     *rule.Index[breaker.Rule]

@@ -179,7 +179,7 @@ func (r *resource) peek() (*table, [kinds]refusalCounts) {
 	if dropped {
 		return nil, gone
 	}
-	if t == nil || t.set != r.eng.set.Load() {
+	if t == nil || t.version != r.eng.version.Load() {
 		t = r.current()
 	}
 	return t, gone

@@ -47,6 +47,8 @@ type breakerState struct {
 	breaker *breaker.Breaker
 	// shadow is the rule's Shadow as the breaker's events see it.
 	shadow *atomic.Bool
+	// own is false where the breaker is that of all the rule's resources.
+	own bool
 }
 
 // carryBreaker returns the state of a rule on a resource: prev if nothing changed, or one that goes on from prev, or a new one. shared is the
@@ -55,7 +57,7 @@ func carryBreaker(prev *breakerState, r breaker.Rule, resource string, shared *b
 	if prev != nil && prev.rule.Equal(r) && (shared == nil || shared.breaker == prev.breaker) {
 		return prev
 	}
-	s := &breakerState{rule: r}
+	s := &breakerState{rule: r, own: shared == nil}
 	if prev == nil {
 		s.tally = carried(nil, KindBreaker, r.ID, resource)
 	} else {
@@ -64,7 +66,7 @@ func carryBreaker(prev *breakerState, r breaker.Rule, resource string, shared *b
 	switch {
 	case shared != nil:
 		s.breaker, s.shadow = shared.breaker, shared.shadow
-	case prev != nil && !prev.rule.Shared:
+	case prev != nil && prev.own:
 		s.breaker, s.shadow = prev.breaker, prev.shadow
 		s.shadow.Store(r.Shadow)
 		kept, err := s.breaker.Update(r, e.clock.Now())
@@ -114,6 +116,7 @@ type bulkheadState struct {
 	rule     flow.ConcurrencyRule
 	bulkhead *flow.Bulkhead           // nil if every caller has its own
 	callers  *callers[*flow.Bulkhead] // for rules on the other callers
+	own      bool                     // it is not that of all the rule's resources
 }
 
 // carryBulkhead is carryBreaker for concurrency rules.
@@ -121,7 +124,7 @@ func carryBulkhead(prev *bulkheadState, r flow.ConcurrencyRule, resource string,
 	if prev != nil && prev.rule.Equal(r) && (shared == nil || shared.bulkhead == prev.bulkhead && shared.callers == prev.callers) {
 		return prev
 	}
-	s := &bulkheadState{rule: r}
+	s := &bulkheadState{rule: r, own: shared == nil}
 	if prev == nil {
 		s.tally = carried(nil, KindConcurrency, r.ID, resource)
 	} else {
@@ -132,7 +135,7 @@ func carryBulkhead(prev *bulkheadState, r flow.ConcurrencyRule, resource string,
 	case shared != nil:
 		s.bulkhead, s.callers = shared.bulkhead, shared.callers
 	case r.Origin == originOther:
-		if prev != nil && prev.callers != nil && !prev.rule.Shared {
+		if prev != nil && prev.callers != nil && prev.own {
 			s.callers = prev.callers
 		} else {
 			s.callers = newCallers(func(b *flow.Bulkhead, _ time.Duration) bool { return b.InFlight() == 0 && b.Queued() == 0 })
@@ -140,7 +143,7 @@ func carryBulkhead(prev *bulkheadState, r flow.ConcurrencyRule, resource string,
 		err = s.callers.update(
 			func() (*flow.Bulkhead, error) { return flow.NewBulkhead(r, e.clock) },
 			func(b *flow.Bulkhead) error { return b.Update(r) })
-	case prev != nil && prev.bulkhead != nil && !prev.rule.Shared:
+	case prev != nil && prev.bulkhead != nil && prev.own:
 		s.bulkhead = prev.bulkhead
 		err = s.bulkhead.Update(r)
 	default:
@@ -185,7 +188,7 @@ func (s *bulkheadState) refuse(b *flow.Bulkhead, cost int) *BlockedError {
 
 func (s *bulkheadState) idle() bool {
 	switch {
-	case s.rule.Shared:
+	case !s.own:
 		return true
 	case s.callers != nil:
 		return s.callers.idle(0)
@@ -211,6 +214,7 @@ type flowState struct {
 	limiter *flow.Limiter           // nil if every caller has its own, or another resource counts
 	callers *callers[*flow.Limiter] // for rules on the other callers
 	gauge   *flow.Gauge             // for rules on another resource's traffic
+	own     bool                    // the limiter is not that of all the rule's resources
 }
 
 // carryRate is carryBreaker for rate rules.
@@ -220,7 +224,7 @@ func carryRate(prev *flowState, r flow.Rule, resource string, set *ruleset, e *E
 		(shared == nil || shared.limiter == prev.limiter && shared.callers == prev.callers) {
 		return prev
 	}
-	s := &flowState{rule: r}
+	s := &flowState{rule: r, own: shared == nil}
 	if prev == nil {
 		s.tally = carried(nil, KindFlow, r.ID, resource)
 	} else {
@@ -235,7 +239,7 @@ func carryRate(prev *flowState, r flow.Rule, resource string, set *ruleset, e *E
 	case shared != nil:
 		s.limiter, s.callers = shared.limiter, shared.callers
 	case r.Origin == originOther:
-		if prev != nil && prev.callers != nil && !prev.rule.Shared {
+		if prev != nil && prev.callers != nil && prev.own {
 			s.callers = prev.callers
 		} else {
 			s.callers = newCallers((*flow.Limiter).Idle)
@@ -247,7 +251,7 @@ func carryRate(prev *flowState, r flow.Rule, resource string, set *ruleset, e *E
 				kept = kept && k
 				return err
 			})
-	case prev != nil && prev.limiter != nil && !prev.rule.Shared:
+	case prev != nil && prev.limiter != nil && prev.own:
 		s.limiter = prev.limiter
 		kept, err = s.limiter.Update(r, now)
 	default:
@@ -302,7 +306,7 @@ func (s *flowState) refuseRelated(passed float64) *BlockedError {
 
 func (s *flowState) idle(now time.Duration) bool {
 	switch {
-	case s.rule.Shared || s.gauge != nil:
+	case !s.own || s.gauge != nil:
 		return true
 	case s.callers != nil:
 		return s.callers.idle(now)

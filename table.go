@@ -10,8 +10,9 @@ import (
 // table is what a call of one resource is checked against, in this order: breakers, concurrency, rates, checkers, and
 // last what may wait: concurrency with a queue, then pacing. It is immutable but for the states it points to.
 type table struct {
-	res *resource
-	set *ruleset
+	res     *resource
+	version uint64 // of the rules
+	closed  bool   // the engine is closed: there is nothing to check
 
 	// plain is true when all checks are of the simple sort that the quick way in knows: at most two breakers and one rate,
 	// and nothing that waits, depends on the caller, feeds another rule, or is in shadow.
@@ -33,8 +34,8 @@ type table struct {
 
 // newTable compiles the rules for a resource, with the state of old where a rule goes on.
 func newTable(r *resource, set *ruleset, m matched, old *table) *table {
-	t := &table{res: r, set: set}
-	if set.closed {
+	t := &table{res: r, version: set.version, closed: set.closed}
+	if t.closed {
 		return t
 	}
 	if old == nil {
@@ -116,7 +117,7 @@ func (t *table) account(old *table) {
 // idle reports whether every state is as good as new, so that the table may be dropped.
 func (t *table) idle(now time.Duration) bool {
 	for _, s := range t.breakers {
-		if !s.rule.Shared && !s.breaker.Idle(now) {
+		if s.own && !s.breaker.Idle(now) {
 			return false
 		}
 	}
@@ -152,7 +153,7 @@ func find[S state](id string, lists ...[]S) S {
 // retire lets the calls go that wait in the queues of rules that are no longer there.
 func retire(old, now []*bulkheadState) {
 	for _, o := range old {
-		if !o.rule.Shared && find(o.id, now) == nil {
+		if o.own && find(o.id, now) == nil {
 			o.open()
 		}
 	}
