@@ -25,6 +25,7 @@ type past struct {
 // first turn not promised (Pace), in ticks; gap is the distance of calls.
 type line struct {
 	end, gap int64
+	burst    int64     // 1 for Pace
 	smooth   *smoother // nil for Pace
 	given    []run
 }
@@ -46,12 +47,12 @@ func (s *state) close(r Rule, now time.Duration) past {
 	case s.law == smoothing:
 		m := s.parts.smooth
 		p.use = min(1, m.usage(t))
-		p.line = &line{end: m.close(), gap: m.gap, smooth: m}
+		p.line = &line{end: m.close(), gap: m.gap, burst: m.burst, smooth: m}
 	case s.law == pacing:
 		pc := s.parts.pace
 		p.use = min(1, pc.usage(t))
 		end, given := pc.close()
-		p.line = &line{end: end, gap: pc.base, given: given}
+		p.line = &line{end: end, gap: pc.base, burst: 1, given: given}
 	case s.max > 0:
 		p.use = float64(s.usage(now)) / float64(s.max)
 		p.history, p.low = s.window.close()
@@ -73,11 +74,10 @@ func (p past) heat(factor float64) float64 {
 	return max(0, 1-(1/min(p.use, 1)-1)/(factor-1)) // where the curve's rate is the one in use
 }
 
-// admissions returns what counts in a window of n calls per interval, oldest first, and the earliest reading that it may
-// admit.
-func (p past) admissions(n int64, per, now time.Duration) (history []members, low time.Duration) {
+// admissions returns what counts in a window over an interval, oldest first, and the earliest reading that it may admit.
+func (p past) admissions(per, now time.Duration) (history []members, low time.Duration) {
 	if p.line != nil {
-		return p.line.admissions(n, per, now, p.origin), now
+		return p.line.admissions(per, now, p.origin), now
 	}
 	history, low = p.history, p.low
 	ended := 0
@@ -85,34 +85,21 @@ func (p past) admissions(n int64, per, now time.Duration) (history []members, lo
 		low = max(low, history[ended].at+per)
 		ended++
 	}
-	return newest(history[ended:], n), low
+	return history[ended:], low
 }
 
-// newest returns the newest n admissions. With those in a window of n nothing passes until the oldest of them has left
-// the interval, so that older ones do not matter.
-func newest(history []members, n int64) []members {
-	first := len(history)
-	for ; first > 0 && n > 0; first-- {
-		history[first-1].count = min(history[first-1].count, n)
-		n -= history[first-1].count
-	}
-	return history[first:]
-}
-
-// admissions returns the admissions that the line may have seen at most, at the latest times possible: all it knows is that
-// from any x on it admitted at most (end-x)/gap.
-func (l *line) admissions(n int64, per, now time.Duration, o origin) []members {
+// admissions returns the admissions that the line may have seen at most in the last interval, at the latest times possible:
+// all it knows is that from any x on it admitted at most (end-x)/gap.
+func (l *line) admissions(per, now time.Duration, o origin) []members {
 	latest := time.Duration(math.MaxInt64) // a promised turn may lie ahead
 	if l.smooth != nil {
 		latest = max(now, o.reading(l.smooth.latest.Load()))
 	}
-	chunk := (n + maxGroups - 1) / maxGroups
+	n := max(0, l.end-o.ticks(now-per)) / l.gap
+	chunk := max(1, (n+maxGroups-1)/maxGroups)
 	var history []members
 	for first := int64(1); first <= n; first += chunk {
-		at := o.reading(l.end - min(first*l.gap, math.MaxInt64/4))
-		if now-at >= per {
-			break
-		}
+		at := o.reading(l.end - first*l.gap)
 		history = append(history, members{min(at, latest), min(chunk, n-first+1)})
 	}
 	slices.Reverse(history)
@@ -120,35 +107,41 @@ func (l *line) admissions(n int64, per, now time.Duration, o origin) []members {
 }
 
 // end returns where the line of calls that are gap apart goes on, in ticks, for a rule whose interval is per.
-// Whatever was counted before, it delays calls by at most an interval of the rule, or one gap if that is longer.
-func (p past) end(gap int64, per, now time.Duration) int64 {
+// What was counted before delays calls by at most two intervals of the rule, or the time to earn its burst if that is longer.
+func (p past) end(gap, burst int64, per, now time.Duration) int64 {
 	t := p.origin.ticks(now)
-	most := max(gap, int64(per)<<tickBits)
+	most := 2 * max(int64(per)<<tickBits, burst*gap)
 	if l := p.line; l != nil {
-		return l.goOn(gap, most, t)
+		return l.goOn(gap, burst, most, t)
 	}
-	end := t
+	if len(p.history) == 0 {
+		return t
+	}
+	end := int64(-farthest) << tickBits
 	for _, m := range p.history {
 		at := p.origin.ticks(m.at)
-		end = max(end, at) + min(m.count, most/gap+1)*gap
-		end = min(end, max(at, t)+most)
+		end = min(max(end, at)+min(m.count, most/gap+1)*gap, max(at, t)+most)
 	}
 	return end
 }
 
-// goOn returns where the line goes on with another gap.
-func (l *line) goOn(gap, most, t int64) int64 {
-	if gap == l.gap {
+// goOn returns where the line goes on with another gap and burst (1 for Pace). While the line is not worked off, what was
+// left of the old burst is left of the new one.
+func (l *line) goOn(gap, burst, most, t int64) int64 {
+	if gap == l.gap && burst == l.burst {
 		return l.end
 	}
-	last := l.end - l.gap + gap // after the last call, or promised turn
+	last := l.end - l.gap + gap // a gap after the last call, or promised turn
 	if l.smooth != nil {
 		t = max(t, l.smooth.latest.Load())
-		if l.end <= t {
-			return min(last, t)
-		}
-		last = t
 	}
-	calls := min((max(0, l.end-t)+l.gap-1)/l.gap, most/gap+1)
-	return max(last, min(t+calls*gap, t+most))
+	if l.end <= t {
+		return min(last, t)
+	}
+	left := float64(l.burst) - float64(l.end-t)/float64(l.gap)
+	end := t + min(max(0, int64(math.Ceil((float64(burst)-left)*float64(gap)*oneLess))), most)
+	if l.smooth == nil {
+		end = max(end, last)
+	}
+	return end
 }

@@ -146,5 +146,8 @@ func (l *Limiter) Idle(now time.Duration) bool {
 	if s.parts != nil && s.parts.warm != nil && !s.parts.warm.cold(now) {
 		return false
 	}
+	if s.law == pacing {
+		return s.parts.pace.next.Load() <= s.parts.origin.ticks(now)
+	}
 	return l.Usage(now) == 0
 }

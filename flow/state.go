@@ -77,7 +77,7 @@ func newState(r Rule, now time.Duration, p past) *state {
 
 // startWindow makes the window of n calls per interval, cur of them in force.
 func (s *state) startWindow(n, cur int64, per, now time.Duration, p past) {
-	history, low := p.admissions(n, per, now)
+	history, low := p.admissions(per, now)
 	s.init(n, cur, per, now, low, history)
 }
 
@@ -111,7 +111,7 @@ func warmCalls(rate float64, n int64, per time.Duration) int64 {
 func (s *state) startSmooth(r Rule, now time.Duration, p past) {
 	s.law = smoothing
 	m := &smoother{gap: gapOf(r.Limit, r.Per), burst: int64(r.Burst)}
-	m.end.Store(p.end(m.gap, r.Per, now))
+	m.end.Store(p.end(m.gap, m.burst, r.Per, now))
 	m.latest.Store(-farthest << tickBits)
 	if p.line != nil && p.line.smooth != nil && p.line.gap == m.gap {
 		m.latest.Store(p.line.smooth.latest.Load())
@@ -131,7 +131,7 @@ func (s *state) startPace(r Rule, now time.Duration, p past) {
 		s.parts.warm = w
 		pc.gap.Store(gapOf(w.now(), time.Second))
 	}
-	pc.next.Store(p.end(pc.base, r.Per, now))
+	pc.next.Store(p.end(pc.base, 1, r.Per, now))
 	if p.line != nil && p.line.gap == pc.base {
 		pc.given = p.line.given
 		pc.free.Store(int32(len(pc.given)))

@@ -31,6 +31,7 @@ type window struct {
 	max   int64 // the largest limit, in calls
 	most  int64 // the largest cost that can ever be admitted
 	layout
+	eraLength uint64 // for how many ns after its start an era admits readings
 
 	mu sync.Mutex // serialises whoever changes the era or the limit, or seals the words
 }
@@ -40,6 +41,8 @@ const (
 	fewGroups = 96  // keep one of up to fewCalls within 1 KB: such limits are many
 	fewCalls  = 112
 	firstLap  = 1
+	// maxHeld is up to how many admissions a lower limit takes over, so that a higher one after it still knows of them.
+	maxHeld = 1 << 24
 )
 
 // verdict is what a window says to a call.
@@ -70,12 +73,18 @@ func (w *window) init(limit, cur int64, per, now, low time.Duration, history []m
 	if n := len(history); n > 0 {
 		span = max(span, history[n-1].at-now) // promised turns may lie ahead
 	}
-	w.layout = newLayout(limit, span)
+	history = newest(history, max(limit, maxHeld))
+	held := calls(history)
+	w.words = make([]atomic.Uint64, groupsFor(max(limit, held)))
+	w.layout = newLayout(limit, (held+int64(len(w.words))-1)/int64(len(w.words)), span)
 	w.most = min(limit, w.maxShare()*w.unit)
-	w.words = make([]atomic.Uint64, groupsFor(limit))
 	w.low.Store(int64(low))
+	w.eraLength = uint64(3 * w.eighth())
 	w.era.Store(int64(now) - w.eighth())
-	w.pool.Store(cur/w.unit - w.fill(history))
+	w.pool.Store(cur/w.unit - w.fill(history, held))
+	if w.pool.Load() < 0 {
+		w.stripHead()
+	}
 }
 
 // members are count admissions that are treated as made at one time.
@@ -84,16 +93,35 @@ type members struct {
 	count int64
 }
 
-// fill writes the history, oldest first and at most max calls, into the groups in turn, and returns how many units that
-// took. A group that holds admissions of several times counts them until the latest leaves the interval.
-func (w *window) fill(history []members) (units int64) {
-	last := len(w.words) - 1 // the group in use
+// calls returns how many admissions a history has.
+func calls(history []members) (sum int64) {
+	for _, m := range history {
+		sum += m.count
+	}
+	return sum
+}
+
+// newest returns the newest n admissions.
+func newest(history []members, n int64) []members {
+	first := len(history)
+	for ; first > 0 && n > 0; first-- {
+		history[first-1].count = min(history[first-1].count, n)
+		n -= history[first-1].count
+	}
+	return history[first:]
+}
+
+// fill writes the history of held calls, oldest first, into the groups in turn, and returns how many units that took:
+// more than the limit if more was admitted under another one. A group that holds admissions of several times counts
+// them until the latest leaves the interval.
+func (w *window) fill(history []members, held int64) (units int64) {
 	for i := range w.words {
 		w.words[i].Store(w.word(firstLap, 0, 0, 0))
 	}
-	lap := uint64(firstLap)
-	for i := 0; i < len(w.words) && len(history) > 0; i++ {
-		share := w.fair(i)
+	w.head.Store(firstLap<<8 | uint64(len(w.words)-1))
+	groups := int64(len(w.words))
+	for i := 0; len(history) > 0; i++ {
+		share := max(w.fair(i), (w.units(held)+groups-1)/groups)
 		var used int64
 		var latest time.Duration
 		for len(history) > 0 && used < share*w.unit {
@@ -104,10 +132,9 @@ func (w *window) fill(history []members) (units int64) {
 			}
 		}
 		w.words[i].Store(w.word(firstLap+1, used, share, latest))
+		w.head.Store((firstLap+1)<<8 | uint64(i))
 		units += share
-		lap, last = firstLap+1, i
 	}
-	w.head.Store(lap<<8 | uint64(last))
 	return units
 }
 
@@ -127,54 +154,51 @@ func (w *window) acquire(now time.Duration, n int64) (v verdict, ref uint64, ret
 	if n > w.most {
 		return refused, 0, -1
 	}
-	for empty := 0; empty <= len(w.words); { // groups opened without a token in them: all lie elsewhere
+	empty := 0 // groups opened without a token in them
+	for {
 		h := w.head.Load()
 		group := &w.words[h&0xff]
 		x := group.Load()
-		used, share := w.used(x), w.share(x)
-		if w.sealed(used, share) {
-			return moved, 0, 0
-		}
 		if x>>lapShift != h>>8&lapMask {
+			if x >= sealed {
+				return moved, 0, 0
+			}
 			continue // the head went on
 		}
-		if early := w.early(now); early > 0 {
-			return refused, 0, early
-		} else if early < 0 {
+		if !w.admits(now) {
+			if early := w.early(now); early > 0 {
+				return refused, 0, early
+			}
 			continue
 		}
 		age := w.age(x, now)
-		usable := used == 0 || age < w.per
-		if usable && used+n <= share*w.unit {
+		if age < w.per && w.free(x) >= n {
 			if group.CompareAndSwap(x, w.join(x, n, now, age)) {
 				return admitted, h, 0
 			}
 			continue
 		}
-		if usable && w.strip(group, x) {
+		if age < w.per && n > 1 && w.strip(group, x) {
 			continue // what was too little for n is in the pool now
 		}
 
 		h2 := w.after(h)
 		next := &w.words[h2&0xff]
 		y := next.Load()
-		used2, share2 := w.used(y), w.share(y)
-		if w.sealed(used2, share2) {
-			return moved, 0, 0
-		}
 		if y>>lapShift != (h2>>8-1)&lapMask {
 			if y>>lapShift == h2>>8&lapMask {
 				w.head.CompareAndSwap(h, h2) // opened by another caller: help it on
 			}
 			continue
 		}
-		if early := w.early(now); early > 0 {
-			return refused, 0, early
-		} else if early < 0 {
+		if !w.admits(now) {
 			continue
 		}
-		if age2 := w.age(y, now); used2 == 0 || age2 >= w.per {
-			w.end(used2, now, age2)
+		age2 := w.age(y, now)
+		if ended := age2 >= w.per; ended || w.used(y) == 0 {
+			if ended {
+				w.end(y, now, age2)
+			}
 			opened, ok := w.open(h, h2, y, n, now)
 			if ok {
 				return admitted, h2, 0
@@ -182,20 +206,29 @@ func (w *window) acquire(now time.Duration, n int64) (v verdict, ref uint64, ret
 			if opened {
 				empty++
 			}
-			continue
-		}
-		need := w.units(n - (share*w.unit - used))
-		if usable && w.pool.Load() >= need && share+need <= w.maxShare() {
-			if w.extend(group, x, need, n, now, age) {
-				return admitted, h, 0
+			if empty > len(w.words) {
+				return refused, 0, w.wait(now, n) // other callers are moving all the tokens there are
 			}
 			continue
 		}
-		if next.Load() == y { // so it was judged in the right era
-			break
+		pool := w.pool.Load()
+		if pool > 0 && age < w.per {
+			need := w.units(n - w.free(x))
+			if pool >= need && w.share(x)+need <= w.maxShare() {
+				if w.extend(group, x, need, n, now, age) {
+					return admitted, h, 0
+				}
+				continue
+			}
 		}
+		if next.Load() != y {
+			continue // else it was judged in the right era
+		}
+		if n == 1 && pool >= 0 {
+			return refused, 0, w.per - age2
+		}
+		return refused, 0, w.wait(now, n)
 	}
-	return refused, 0, w.wait(now, n)
 }
 
 // after returns the head after h.
@@ -206,32 +239,31 @@ func (w *window) after(h uint64) uint64 {
 	return (h>>8 + 1) << 8
 }
 
-// early returns 0 if calls of that reading are admitted at all, how long it is too early if not, and -1 if a new era began
-// and everything must be read again. It must be called after the words, or the pool, that it vouches for were read:
-// then the ages of those that are still the same are right, and tokens seen in them are free for that reading.
+// admits reports whether calls of that reading are admitted at all. It must be called after the words, or the pool, that it
+// vouches for were read: then the ages of those that are still the same are right, and tokens seen in them are free for
+// that reading.
+func (w *window) admits(now time.Duration) bool {
+	return uint64(now)-uint64(w.era.Load()) < w.eraLength && int64(now) >= w.low.Load()
+}
+
+// early returns how long too early a reading is that is not admitted; or it begins an era for it and returns -1:
+// everything must be read again.
 func (w *window) early(now time.Duration) time.Duration {
-	if uint64(now)-uint64(w.era.Load()) >= w.eraLength() {
+	if uint64(now)-uint64(w.era.Load()) >= w.eraLength {
 		return w.turnEra(now)
 	}
 	if low := time.Duration(w.low.Load()); now < low {
 		return low - now
 	}
-	return 0
+	return -1
 }
 
 // end makes sure that, when the tokens of a life that has ended become free, they serve no reading less than the
-// interval after it. It must come before they do. A life with nothing used has nothing to end: what was ever
-// used of its tokens ended before.
-func (w *window) end(used int64, now, age time.Duration) {
-	if used == 0 {
-		return
-	}
-	end := int64(now - age + w.per)
-	for {
-		low := w.low.Load()
-		if low >= end || w.low.CompareAndSwap(low, end) {
-			return
-		}
+// interval after it. It must come before they do. A life with nothing taken has nothing to end: whatever took
+// its tokens before has been ended.
+func (w *window) end(x uint64, now, age time.Duration) {
+	if w.used(x) > 0 {
+		raise(&w.low, int64(now-age+w.per))
 	}
 }
 
@@ -260,7 +292,7 @@ func (w *window) open(h, h2, y uint64, n int64, now time.Duration) (opened, ok b
 		give = min(share, -p)
 	} else if share > want {
 		give = share - want
-	} else if took = w.take(want - share); took > 0 && w.early(now) != 0 {
+	} else if took = w.take(want - share); took > 0 && !w.admits(now) {
 		w.pool.Add(took) // those tokens are not for this reading
 		return false, false
 	}
@@ -283,7 +315,7 @@ func (w *window) open(h, h2, y uint64, n int64, now time.Duration) (opened, ok b
 // group cannot be opened yet while calls that were given back, or a raised limit, left tokens.
 func (w *window) extend(group *atomic.Uint64, x uint64, need, n int64, now, age time.Duration) bool {
 	took := w.take(need)
-	if took == need && w.early(now) == 0 && group.CompareAndSwap(x, w.join(x, n, now, age)+uint64(need)<<w.stampBits) {
+	if took == need && w.admits(now) && group.CompareAndSwap(x, w.join(w.resize(x, need), n, now, age)) {
 		return true
 	}
 	w.pool.Add(took)
@@ -292,12 +324,12 @@ func (w *window) extend(group *atomic.Uint64, x uint64, need, n int64, now, age 
 
 // strip moves the free units of the group in use, whose word was x, to the pool. It reports whether there were any.
 func (w *window) strip(group *atomic.Uint64, x uint64) bool {
-	free := w.share(x) - w.units(w.used(x))
-	if free <= 0 { // below 0: sealed
+	units := w.free(x) / w.unit
+	if units == 0 || x >= sealed {
 		return false
 	}
-	if group.CompareAndSwap(x, x-uint64(free)<<w.stampBits) {
-		w.pool.Add(free)
+	if group.CompareAndSwap(x, w.resize(x, -units)) {
+		w.pool.Add(units)
 	}
 	return true
 }
@@ -307,14 +339,13 @@ func (w *window) cancel(ref uint64, n int64) {
 	group := &w.words[ref&0xff]
 	for {
 		x := group.Load()
-		used, share := w.used(x), w.share(x)
 		// The head is read after the word: if it is less than lapMask laps ahead, the word's lap tells its life.
-		if w.sealed(used, share) || w.head.Load()>>8-ref>>8 >= lapMask || x>>lapShift != ref>>8&lapMask || used < n {
+		if w.head.Load()>>8-ref>>8 >= lapMask || x>>lapShift != ref>>8&lapMask || w.used(x) < n {
 			return
 		}
-		free := w.units(used) - w.units(used-n)
-		if group.CompareAndSwap(x, x-uint64(n)<<w.useShift-uint64(free)<<w.stampBits) {
-			w.pool.Add(free)
+		units := w.units(w.used(x)) - w.units(w.used(x)-n)
+		if group.CompareAndSwap(x, w.resize(x, -units)+uint64(n)<<w.freeShift) {
+			w.pool.Add(units)
 			return
 		}
 	}
@@ -327,8 +358,8 @@ func (w *window) wait(now time.Duration, n int64) time.Duration {
 	}
 	have, wait := w.pool.Load()*w.unit, time.Duration(1)
 	h := w.head.Load()
-	if x := w.words[h&0xff].Load(); w.used(x) > 0 {
-		have += w.share(x)*w.unit - w.used(x)
+	if x := w.words[h&0xff].Load(); w.age(x, now) < w.per {
+		have += w.free(x)
 	}
 	for range w.words {
 		h = w.after(h)

@@ -15,9 +15,6 @@ import (
 // eighth returns the eighth of what a stamp's bits hold.
 func (w *window) eighth() int64 { return 1 << (61 - w.wrap) }
 
-// eraLength returns for how long after its start an era admits readings.
-func (w *window) eraLength() uint64 { return 3 << ((61 - w.wrap) & 63) }
-
 // turnEra begins an era for a reading that is outside of the present one. It returns -1, or how much too early the reading
 // is, if it is from before the present era.
 func (w *window) turnEra(now time.Duration) time.Duration {
@@ -33,7 +30,7 @@ func (w *window) turnEra(now time.Duration) time.Duration {
 // turnEraLocked makes sure that the era admits the reading, unless it is from before the era. Caller must hold w.mu.
 func (w *window) turnEraLocked(now time.Duration) {
 	era := w.era.Load()
-	if int64(now) < era || uint64(now)-uint64(era) < w.eraLength() {
+	if int64(now) < era || uint64(now)-uint64(era) < w.eraLength {
 		return
 	}
 	w.era.Store(math.MaxInt64) // whoever comes now waits for w.mu
@@ -54,13 +51,12 @@ func (w *window) turnEraLocked(now time.Duration) {
 func (w *window) renew(group int, now time.Duration, era int64) {
 	for {
 		x := w.words[group].Load()
-		used, share := w.used(x), w.share(x)
 		at := w.at(x, era)
-		if w.sealed(used, share) || used > 0 && now-at < w.per {
+		if x >= sealed || w.used(x) > 0 && now-at < w.per {
 			return
 		}
-		w.end(used, now, now-at)
-		if w.words[group].CompareAndSwap(x, w.word(x>>lapShift, 0, share, now)) {
+		w.end(x, now, now-at)
+		if w.words[group].CompareAndSwap(x, w.word(x>>lapShift, 0, w.share(x), now)) {
 			return
 		}
 	}
@@ -84,7 +80,12 @@ func (w *window) setLimit(limit int64) {
 	if w.pool.Add(limit/w.unit-w.cur.Swap(limit)/w.unit) >= 0 {
 		return
 	}
-	for { // room in the group in use needs no opening
+	w.stripHead()
+}
+
+// stripHead takes the room out of the group in use, which needs no opening and so would not pay what the pool lacks.
+func (w *window) stripHead() {
+	for {
 		h := w.head.Load()
 		group := &w.words[h&0xff]
 		if !w.strip(group, group.Load()) && w.head.Load() == h {
@@ -101,7 +102,7 @@ func (w *window) close() (history []members, low time.Duration) {
 	era := w.era.Load()
 	for i := range w.words {
 		x := w.words[i].Load()
-		for !w.words[i].CompareAndSwap(x, w.seal(x)) {
+		for !w.words[i].CompareAndSwap(x, x|sealed) {
 			x = w.words[i].Load()
 		}
 		if used := w.used(x); used > 0 {
@@ -122,7 +123,7 @@ func (w *window) usage(now time.Duration) (calls int64) {
 	era := w.era.Load()
 	for i := range w.words {
 		x := w.words[i].Load()
-		if used := w.used(x); used > 0 && !w.sealed(used, w.share(x)) && now-w.at(x, era) < w.per {
+		if used := w.used(x); used > 0 && now-w.at(x, era) < w.per {
 			calls += used
 		}
 	}

@@ -7,24 +7,21 @@ import (
 
 // A group of an exact window is one word:
 //
-//	lap 4 | used | share | stamp
+//	sealed 1 | lap 3 | free | share | stamp
 //
-// used counts the admissions of the group's life, share is the capacity that the group holds (in units of calls, see
-// layout.unit), stamp is the time of the life's latest admission, in ticks, cut to its low bits. One word, so that the
-// compare-and-swap that changes it checks the very stamp that was judged.
-//
-// A group with used 0 is empty and its stamp means nothing. A sealed word has more used than its share could hold.
+// share is the capacity that the group holds, in units of calls (see layout.unit), free is how many calls of it are not
+// taken, stamp is the time of the life's latest admission, in ticks, cut to its low bits. One word, so that the compare-and-swap
+// that changes it checks the very stamp that was judged. The stamp of an empty group (all free) means nothing.
 const (
-	lapBits  = 4
-	lapShift = 64 - lapBits
-	lapMask  = 1<<lapBits - 1
+	lapShift = 60
+	lapMask  = 1<<3 - 1
+	sealed   = 1 << 63
 )
 
 // A layout is how the words of one window are cut.
 type layout struct {
-	unit      int64 // calls per unit of a share: 1 up to maxCounted calls
-	useShift  uint8
-	useBits   uint8
+	unit      int64 // calls per unit of a share, 1 for up to maxCounted calls
+	freeShift uint8
 	shareBits uint8
 	stampBits uint8 // the share is above the stamp, so this is its shift too
 	tick      uint8 // a tick is 1<<tick ns
@@ -43,17 +40,18 @@ const (
 	spans = 8
 )
 
-// newLayout cuts words for a window of limit calls whose stamps lie within span of each other.
-func newLayout(limit int64, span time.Duration) layout {
+// newLayout cuts words for a window of limit calls, of which one group may have to hold all, or held if that is more, and
+// whose stamps lie within span of each other.
+func newLayout(limit, held int64, span time.Duration) layout {
 	l := layout{unit: unitFor(limit)}
-	units := limit / l.unit
+	units := max(limit/l.unit, l.units(held))
 	if limit > vast {
-		units /= 8
+		units = max(limit/8/l.unit, l.units(held))
 	}
 	l.shareBits = uint8(bits.Len64(uint64(units)))
-	l.useBits = uint8(bits.Len64(uint64(l.maxShare() * l.unit)))
-	l.stampBits = lapShift - l.shareBits - l.useBits
-	l.useShift = l.stampBits + l.shareBits
+	freeBits := uint8(bits.Len64(uint64(l.maxShare() * l.unit)))
+	l.freeShift = lapShift - freeBits
+	l.stampBits = l.freeShift - l.shareBits
 	if need := uint8(bits.Len64(uint64(span)*spans - 1)); need > l.stampBits {
 		l.tick = need - l.stampBits
 	}
@@ -75,11 +73,15 @@ func unitFor(limit int64) int64 {
 	return limit/maxUnits + 1
 }
 
-func (l *layout) used(x uint64) int64 { return int64(x << lapBits >> ((lapBits + l.useShift) & 63)) }
+func (l *layout) free(x uint64) int64 {
+	return int64(x << (64 - lapShift) >> ((64 - lapShift + l.freeShift) & 63))
+}
 
 func (l *layout) share(x uint64) int64 {
 	return int64(x >> (l.stampBits & 63) & (1<<(l.shareBits&63) - 1))
 }
+
+func (l *layout) used(x uint64) int64 { return l.share(x)*l.unit - l.free(x) }
 
 // age returns how long before now the word's stamp is; it is negative for a stamp after now. It holds for words of
 // the window's era only (see window.era).
@@ -87,34 +89,36 @@ func (l *layout) age(x uint64, now time.Duration) time.Duration {
 	return time.Duration(int64((uint64(now)-x<<(l.tick&63))<<(l.wrap&63)) >> (l.wrap & 63))
 }
 
-// word makes a word, its stamp rounded up to the next tick: against the caller.
+// ticks returns a time as a stamp, rounded up: against the caller.
+func (l *layout) ticks(t time.Duration) uint64 {
+	return uint64((int64(t)+1<<(l.tick&63)-1)>>(l.tick&63)) & (1<<(l.stampBits&63) - 1)
+}
+
+// word makes a word.
 func (l *layout) word(lap uint64, used, share int64, stamp time.Duration) uint64 {
-	ticks := uint64((int64(stamp) + 1<<l.tick - 1) >> l.tick)
-	return lap<<lapShift | uint64(used)<<l.useShift | uint64(share)<<l.stampBits | ticks&(1<<l.stampBits-1)
+	return lap&lapMask<<lapShift | uint64(share*l.unit-used)<<l.freeShift | uint64(share)<<l.stampBits | l.ticks(stamp)
 }
 
 // join returns the word with n more admissions, the latest at now, which is age after the word's stamp.
 func (l *layout) join(x uint64, n int64, now, age time.Duration) uint64 {
-	if age > 0 || l.used(x) == 0 {
-		ticks := uint64((int64(now) + 1<<(l.tick&63) - 1) >> (l.tick & 63))
-		mask := uint64(1)<<(l.stampBits&63) - 1
-		x = x&^mask | ticks&mask
+	if age > 0 {
+		x = x>>(l.stampBits&63)<<(l.stampBits&63) | l.ticks(now)
 	}
-	return x + uint64(n)<<(l.useShift&63)
+	return x - uint64(n)<<(l.freeShift&63)
 }
 
-// seal returns the word sealed, its lap and stamp kept.
-func (l *layout) seal(x uint64) uint64 {
-	use := uint64(1)<<l.useBits - 1
-	share := uint64(1)<<l.shareBits - 1
-	return (x | use<<l.useShift) &^ (share << l.stampBits)
+// resize returns the word with units more of share, all of them free.
+func (l *layout) resize(x uint64, units int64) uint64 {
+	return x + uint64(units)<<l.stampBits + uint64(units*l.unit)<<l.freeShift
 }
-
-// sealed reports whether a word is sealed.
-func (l *layout) sealed(used, share int64) bool { return used > share*l.unit }
 
 // units returns how many units n calls take.
-func (l *layout) units(n int64) int64 { return (n + l.unit - 1) / l.unit }
+func (l *layout) units(n int64) int64 {
+	if l.unit == 1 {
+		return n
+	}
+	return (n + l.unit - 1) / l.unit
+}
 
 // maxShare is the largest share that a word can hold.
 func (l *layout) maxShare() int64 { return 1<<l.shareBits - 1 }
