@@ -21,7 +21,7 @@ func TestARunEndsByItselfAndLeavesNothingBehind(t *testing.T) {
 			s.title("A first look", "one call per service")
 			folder = s.folder
 			for _, service := range s.services() {
-				service.load.call()
+				send(service.load)
 			}
 			s.found(true, "fine")
 			s.outcome("good")

@@ -32,12 +32,18 @@ func newTestLoad(t *testing.T, url string) *load {
 	return &load{url: url, client: client, clock: clock.System()}
 }
 
+// send makes one call at once.
+func send(l *load) {
+	l.sent.Add(1)
+	l.call()
+}
+
 func TestEveryAnswerIsCountedOnceForWhatItIs(t *testing.T) {
 	u := startTestUpstream(t)
 	l := newTestLoad(t, u.url())
-	l.call()
+	send(l)
 	u.failing.Store(true)
-	l.call()
+	send(l)
 	require.Equal(t, tally{Sent: 2, OK: 1, Failed: 1}, l.tally())
 	require.Empty(t, l.why())
 	require.Len(t, u.arrived(), 2)
@@ -60,7 +66,7 @@ func TestEveryAnswerIsCountedOnceForWhatItIs(t *testing.T) {
 			w.WriteHeader(c.status)
 		}))
 		l := newTestLoad(t, gateway.URL)
-		l.call()
+		send(l)
 		gateway.Close()
 		require.Equal(t, c.want, l.tally(), c.status)
 		require.Equal(t, c.want.Sent, l.tally().answered())
@@ -71,7 +77,7 @@ func TestACallWithoutAnswerIsBrokenAndSaysWhy(t *testing.T) {
 	gateway := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	defer gateway.Close()
 	l := newTestLoad(t, gateway.URL)
-	l.call()
+	send(l)
 	require.Equal(t, tally{Sent: 1, Broken: 1}, l.tally())
 	require.Contains(t, l.why(), "EOF")
 }
@@ -101,6 +107,24 @@ func TestTheLoadDoesNotWaitForAnswers(t *testing.T) {
 	close(release)
 	<-done
 	require.Equal(t, l.tally().Sent, l.tally().OK)
+}
+
+// A machine that cannot keep up is not buried.
+func TestTheLoadStopsSendingWhenNothingIsAnswered(t *testing.T) {
+	release := make(chan struct{})
+	gateway := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer gateway.Close()
+	l := newTestLoad(t, gateway.URL)
+	l.perSecond.Store(100_000)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); l.run(ctx) }()
+	require.Eventually(t, func() bool { return l.sent.Load() == maxUnanswered }, 30*time.Second, time.Millisecond)
+	require.Never(t, func() bool { return l.sent.Load() > maxUnanswered }, 20*time.Millisecond, time.Millisecond)
+	cancel()
+	close(release)
+	<-done
+	require.Equal(t, l.tally().Sent, l.tally().answered())
 }
 
 func TestTheServiceCountsWhatIsThereAtOnce(t *testing.T) {
