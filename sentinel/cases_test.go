@@ -124,13 +124,12 @@ func TestDocuments(t *testing.T) {
 			rules: cordon.Rules{Concurrency: []flow.ConcurrencyRule{
 				{ID: "a#1", Resource: rule.Name("a"), Limit: 10},
 				{ID: "d#1", Resource: rule.Name("d"), Limit: 5},
-				{ID: "e#1", Resource: rule.Name("e"), Limit: 3},
 			}},
 			problems: []string{
 				"T19.isolation.json:1:62: concurrency[1] (b#1): threshold: 0 is out of range; want 1 to 4294967295",
 				"T19.isolation.json:1:94: concurrency[2] (c#1): metricType: 1 is out of range; want 0",
-				"T19.isolation.json:1:142: warning: concurrency[4] (e#1): this is a flow rule of Sentinel Java (grade 0) among isolation rules; " +
-					"it limits concurrency all the same",
+				"T19.isolation.json:1:158: concurrency[4] (e#1): grade: only Sentinel Java has this key: this is a Java flow rule, " +
+					"which limits concurrency with grade 0, and no isolation rule; want kind flow for rules of Sentinel Java",
 			},
 		},
 		{

@@ -200,7 +200,7 @@ func (d *decoder) tellDialects() error {
 		}
 		d.tellDialect(e)
 		switch {
-		case e.Dialect == Auto || d.doc.Kind == Isolation:
+		case e.Dialect == Auto:
 		case teller == nil:
 			teller, d.doc.Dialect = e, e.Dialect
 		case e.Dialect != teller.Dialect:
@@ -231,7 +231,10 @@ func (d *decoder) tellDialect(e *Element) {
 	java, golang := e.owned(javaOnly, entityOnly), e.owned(goOnly)
 	r := d.reader(e)
 	switch {
-	case java == nil && d.doc.Kind == Isolation:
+	case d.doc.Kind == Isolation && java != nil:
+		r.faultAt(java.field.Pos, java.key.name, "kind flow for rules of Sentinel Java",
+			"only Sentinel Java has this key: this is a Java flow rule, which limits concurrency with grade 0, and no isolation rule")
+	case d.doc.Kind == Isolation:
 		e.Dialect = Go
 	case java != nil && golang != nil:
 		r.faultAt(golang.field.Pos, golang.key.name, "one dialect's keys, or WithDialect",
@@ -257,10 +260,8 @@ func (d *decoder) convert(e *Element) {
 	r.identity()
 	switch {
 	case e.Dialect == Auto:
-	case d.doc.Kind == Isolation && e.Dialect == Go:
-		r.goIsolation()
 	case d.doc.Kind == Isolation:
-		r.javaIsolation()
+		r.goIsolation()
 	case d.doc.Kind == Flow && e.Dialect == Java:
 		r.javaFlow()
 	case d.doc.Kind == Flow:

@@ -26,7 +26,7 @@ type Element struct {
 	// Index is its place in the array, and Position where in the document it begins.
 	Index    int
 	Position rule.Position
-	// Dialect is whose form it has; Auto if that could not be told.
+	// Dialect is whose form it has; Auto if that could not be told, and for a rule of Java's among isolation rules, which is refused.
 	Dialect Dialect
 	// ID is the id the element gives, as text; "" if it gives none, or one that an earlier rule of the same kind has.
 	ID string

@@ -339,12 +339,13 @@ func TestKeeping(t *testing.T) {
 	require.Len(t, lost, 1)
 	require.NotContains(t, string(data), "10.0.0.1")
 
-	// A Java rule among isolation rules is written as one of those when it changes.
+	// A Java rule among isolation rules was refused and stays as it is, until an isolation rule takes its place.
 	doc, err = sentinel.Decode(sentinel.Isolation, "doc", []byte(`[{"resource":"e","grade":0,"count":3}]`))
 	require.NoError(t, err)
-	rules = doc.Rules()
-	rules.Concurrency[0].Limit = 5
-	data, _, err = doc.Encode(rules)
+	data, _, err = doc.Encode(cordon.Rules{})
+	require.NoError(t, err)
+	require.Equal(t, "[\n  {\"resource\":\"e\",\"grade\":0,\"count\":3}\n]\n", string(data))
+	data, _, err = doc.Encode(cordon.Rules{Concurrency: []flow.ConcurrencyRule{{Resource: rule.Name("e"), Limit: 5}}})
 	require.NoError(t, err)
 	require.Equal(t, "[\n  {\"resource\":\"e\",\"metricType\":0,\"threshold\":5,\"regex\":false}\n]\n", string(data))
 

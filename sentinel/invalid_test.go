@@ -1,10 +1,13 @@
 package sentinel_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/rule"
 	"github.com/cordon-go/cordon/sentinel"
 )
 
@@ -176,9 +179,7 @@ func TestInvalid(t *testing.T) {
 		{sentinel.Isolation, goIsolation, `"threshold":null`, "threshold"},
 		{sentinel.Isolation, goIsolation, `"metricType":1`, "metricType"},
 		{sentinel.Isolation, goIsolation, `"metricType":-1`, "metricType"},
-		{sentinel.Isolation, goIsolation, `"count":1`, "threshold"},
 		{sentinel.Isolation, goIsolation, `"regex":true,"resource":"a("`, "resource"}, // faults #94
-		{sentinel.Isolation, javaRate, `"count":1`, "grade"},                          // a rate
 	}
 	for _, valid := range []struct {
 		kind sentinel.Kind
@@ -206,6 +207,57 @@ func TestInvalid(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestJavaAmongIsolation: whatever key of Java's flow rules it has, whatever else it has, a rule among isolation rules is refused with the way out,
+// once, and its neighbours are read (faults #64: a bad rule is an error of that rule).
+func TestJavaAmongIsolation(t *testing.T) {
+	t.Parallel()
+	elements := map[string]string{ // the key that gives each away
+		javaRate:                               "count",
+		javaThreads:                            "count",
+		javaCluster:                            "count",
+		`{"resource":"r","GRADE":0,"Count":3}`: "grade",
+		`{"id":"text","resource":"r","grade":0,"count":-1}`:                    "grade",
+		`{"id":7,"resource":"r","grade":"?","count":null}`:                     "grade",
+		`{"id":7,"app":"shop","rule":{"resource":"r","grade":0,"count":3}}`:    "app",
+		`{"resource":"r","threshold":5,"grade":0,"count":3}`:                   "grade",
+		`{"resource":"r","threshold":0,"metricType":1,"clusterMode":false}`:    "clusterMode",
+		`{"resource":"r","regex":true,"threshold":5,"limitApp":"default"}`:     "limitApp",
+		`{"resource":"r","strategy":2,"refResource":"x","grade":0,"count":30}`: "strategy",
+	}
+	for _, key := range strings.Fields("count grade limitApp strategy refResource controlBehavior maxQueueingTimeMs warmUpPeriodSec clusterMode clusterConfig") {
+		elements[`{"resource":"r","`+key+`":0}`] = key
+		elements[spoilt(goIsolation, `"`+key+`":0`)] = key
+	}
+	for element, key := range elements {
+		t.Run(element, func(t *testing.T) {
+			t.Parallel()
+			text := "[" + `{"resource":"a","threshold":1},` + element + `,{"resource":"z","threshold":2}]`
+			decoded, err := sentinel.Decoder(sentinel.Isolation)("doc", []byte(text))
+			require.NoError(t, err)
+			require.True(t, decoded.Partial)
+			require.Equal(t, []flow.ConcurrencyRule{
+				{ID: "a#1", Resource: rule.Name("a"), Limit: 1},
+				{ID: "z#1", Resource: rule.Name("z"), Limit: 2},
+			}, decoded.Rules.Concurrency)
+			require.Empty(t, decoded.Rules.Flow)
+			require.Len(t, decoded.Problems, 1, lines(decoded.Problems))
+			p := decoded.Problems[0]
+			require.False(t, p.Warning)
+			require.Equal(t, 1, p.Index)
+			require.Equal(t, key, p.Field)
+			require.Contains(t, p.Message, "this is a Java flow rule")
+			require.Equal(t, "kind flow for rules of Sentinel Java", p.Want)
+			require.NotEmpty(t, p.RuleID)
+		})
+	}
+	// Who says that the document is Go's has its values, as everywhere.
+	e := one(t, sentinel.Isolation, `{"resource":"r","threshold":5,"count":3}`, sentinel.WithDialect(sentinel.Go))
+	require.Equal(t, 5, e.Rules.Concurrency[0].Limit)
+	require.Equal(t, []string{"doc:1:32: warning: concurrency[0] (r#1): count: ignored: sentinel-golang does not know this key"}, lines(e.Problems))
+	e = one(t, sentinel.Isolation, `{"resource":"r","grade":0,"count":3}`, sentinel.WithDialect(sentinel.Go))
+	require.False(t, e.OK())
 }
 
 // TestReasons: a refusal says what would happen, not only what is out of range.

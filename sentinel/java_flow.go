@@ -48,17 +48,6 @@ func (r *reader) javaFlow() {
 	}
 }
 
-// javaIsolation reads a Java rule that stands among isolation rules: a concurrency limit is what was meant, anything else is not.
-func (r *reader) javaIsolation() {
-	if r.whole("grade", javaGradeQPS, anInt) != javaGradeThreads {
-		r.fault("grade", "threshold, or the document read as kind flow",
-			"this is a flow rule of Sentinel Java that limits a rate, among isolation rules")
-		return
-	}
-	r.javaFlow()
-	r.warnAt(r.e.Position, "", "", "this is a flow rule of Sentinel Java (grade 0) among isolation rules; it limits concurrency all the same")
-}
-
 // readJavaFlow reads the rule and checks all that Java checks.
 func (r *reader) readJavaFlow() (j javaFlowRule, ok bool) {
 	j = javaFlowRule{

@@ -60,7 +60,7 @@ var (
 		keyGroup{entityOnly, entityKeys},
 		keyGroup{retired, "passCount rtSlowRequestAmount"},
 	)
-	// A concurrency limit of Java (a flow rule of grade 0) among isolation rules is read too, so its keys are known.
+	// Only Go has isolation rules. The keys of Java's flow rules are known so that one among them is refused for what it is, by itself.
 	isolationKeys = newKeyTable(
 		keyGroup{both, "id resource regex"},
 		keyGroup{goOnly, "metricType threshold"},

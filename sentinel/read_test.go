@@ -246,7 +246,6 @@ func TestFields(t *testing.T) {
 			sentinel.Isolation, spoilt(goIsolation, `"regex":true`),
 			places(flow.ConcurrencyRule{Resource: rule.Regex(`(?s:.*)(?:r)(?s:.*)`), Also: true, Limit: 1}), nil,
 		},
-		{sentinel.Isolation, javaThreads, places(flow.ConcurrencyRule{Limit: 1}), []string{""}},
 	}
 	for _, test := range tests {
 		t.Run(test.kind.String()+test.element, func(t *testing.T) {
