@@ -52,7 +52,7 @@ func TestBackoffGrowsAndIsBounded(t *testing.T) {
 
 func TestBackoffBeginsAnewAfterGoodService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lasts := []time.Duration{0, 0, 0, 0, 0, 10 * time.Second, 0, 0, 0, 0, time.Second, 0}
+		lasts := []time.Duration{0, 0, 0, 10 * time.Second, 0, 10 * time.Second, 0, 0, 0, 0, time.Second, 0}
 		const deliversFrom = 5
 		var ends, starts []time.Time
 		src := sourceFunc(func(ctx context.Context, deliver func(datasource.Update)) error {
@@ -73,6 +73,7 @@ func TestBackoffBeginsAnewAfterGoodService(t *testing.T) {
 		rest(time.Hour)
 		require.NoError(t, p.Close())
 		pause := func(i int) time.Duration { return starts[i+1].Sub(ends[i]) }
+		require.Greater(t, pause(3), 600*time.Millisecond, "it had gone on for long but delivered nothing")
 		require.Greater(t, pause(4), time.Second)
 		require.Less(t, pause(5), 121*time.Millisecond, "it had delivered and gone on for longer than the bound")
 		require.Greater(t, pause(10), time.Second, "it had delivered but ended too soon")

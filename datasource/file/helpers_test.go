@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 // rounds is how often a way of replacing is tried.
 func rounds() int {
 	if testing.Short() {
-		return 6
+		return 4
 	}
 	return 25
 }

@@ -277,7 +277,7 @@ func TestManyChangesAtOnce(t *testing.T) {
 			w.start(t, dir)
 			v := watching(t, newSource(w.full(dir), Options{Poll: pollRarely()}))
 			v.awaits(0)
-			for n := 1; n <= 40; n++ {
+			for n := 1; n <= 10*rounds(); n++ {
 				w.replace(t, dir, n)
 				if n%20 == 0 {
 					v.awaits(n)

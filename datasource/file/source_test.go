@@ -442,7 +442,7 @@ func TestThousandSourcesLeaveNothing(t *testing.T) {
 	goroutines, descriptors := runtime.NumGoroutine(), openDescriptors(t)
 	cycles := 1000
 	if testing.Short() {
-		cycles = 150 // the system takes a while to end its notices
+		cycles = 50 // the system takes a while to end its notices
 	}
 	for range cycles {
 		p := datasource.Start(t.Context(), Source(path), func(datasource.Document) error { return nil }, datasource.PumpOptions{})
