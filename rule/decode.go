@@ -172,7 +172,8 @@ func (d *decoder) object(n *Node, v reflect.Value, plan *structPlan) {
 		f := &n.Fields[i]
 		at := plan.find(f.Key, guess)
 		if at < 0 {
-			d.unknown(f, plan.names)
+			message, want := unknownField(f.Key, plan.names)
+			d.fault(f.Pos, want, "%s", message)
 			continue
 		}
 		guess = at + 1
@@ -191,24 +192,4 @@ func (p *structPlan) find(name string, guess int) int {
 		}
 	}
 	return -1
-}
-
-// unknown adds the problem of a key that the struct does not know.
-func (d *decoder) unknown(f *Field, names []string) {
-	if near := nearest(f.Key, names); near != "" {
-		d.fault(f.Pos, "", "unknown field %s; did you mean %q?", shown(f.Key), near)
-		return
-	}
-	d.fault(f.Pos, oneOf(names), "unknown field %s", shown(f.Key))
-}
-
-// oneOf lists what would be right.
-func oneOf(names []string) string {
-	switch len(names) {
-	case 0:
-		return "none"
-	case 1:
-		return names[0]
-	}
-	return "one of " + strings.Join(names, ", ")
 }

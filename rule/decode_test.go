@@ -213,6 +213,14 @@ func TestDecodeListEdges(t *testing.T) {
 	require.Equal(t, Problems{{Source: "s", Position: Position{1, 67}, Kind: "flow", Index: 1, RuleID: "bad", Field: "limit", Message: "-5 is negative", Want: "0 or more"}}, problems)
 }
 
+func TestUnknownKeys(t *testing.T) {
+	t.Parallel()
+	problems := UnknownKeys(parse(t, "{cordon: 1, flwo: [], other: 2}"), "cordon", "flow")
+	require.EqualError(t, problems, "1:13: unknown field \"flwo\"; did you mean \"flow\"?\n1:23: unknown field \"other\"; want one of cordon, flow")
+	require.Empty(t, UnknownKeys(parse(t, "{}")))
+	require.EqualError(t, UnknownKeys(parse(t, "{a: 1}")), `1:2: unknown field "a"; want none`)
+}
+
 func TestNearest(t *testing.T) {
 	t.Parallel()
 	names := []string{"id", "limit", "maxWait", "minCalls", "maxOpen", "open"}

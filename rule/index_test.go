@@ -51,6 +51,16 @@ func TestIndexPrecedence(t *testing.T) {
 	}
 }
 
+// How specific a wildcard is does not depend on how many bytes its characters take.
+func TestIndexCountsCharacters(t *testing.T) {
+	t.Parallel()
+	x := NewIndex([]limitRule{{ID: "first", Resource: Wildcard("x*")}, {ID: "second", Resource: Wildcard("*日")}, {ID: "third", Resource: Wildcard("*日本")}})
+	rules, _ := x.Match("x日")
+	require.Equal(t, []string{"first"}, ids(rules))
+	rules, _ = x.Match("x日本")
+	require.Equal(t, []string{"third"}, ids(rules))
+}
+
 // A name overrides a wildcard, however small its limit is (faults #9).
 func TestIndexNameOverridesWildcard(t *testing.T) {
 	t.Parallel()

@@ -34,6 +34,8 @@ func TestMatches(t *testing.T) {
 		{Wildcard("a**b"), []string{"ab", "axb"}, []string{"a"}},
 		{Wildcard("*a?c*"), []string{"abc", "xxabcx", "aabc", "a日c"}, []string{"abbc"}},
 		{Wildcard("*日?"), []string{"日本", "x日本"}, []string{"日"}},
+		{Wildcard("a*b*b"), []string{"abb", "abxb"}, []string{"ab"}},
+		{Wildcard("a*?b*b"), []string{"axbb"}, []string{"axb", "abb"}},
 		{Wildcard("a.c"), []string{"a.c"}, []string{"abc"}},
 		{Regex("/api/.*"), []string{"/api/", "/api/x"}, []string{"x/api/", "/api"}},
 		{Regex("a|bc"), []string{"a", "bc"}, []string{"ac", "abc", "xa"}},
