@@ -24,7 +24,7 @@ func (r *Rules) count() int { return len(r.Flow) + len(r.Concurrency) + len(r.Br
 // owner is who brought rules: code (with Apply) or a source. Each owns what it brought.
 type owner struct {
 	source string
-	rules  Rules // as offered, with ids, kept ones included
+	rules  ruleRefs // as offered, with ids, kept ones included
 }
 
 // Apply puts the rules given by code in force, in place of those given by the last Apply; rules of sources stay. The set is
@@ -50,12 +50,12 @@ func (e *Engine) apply(o *owner, d Decoded, keepGood bool, version string) rule.
 }
 
 func (e *Engine) applyLocked(o *owner, d Decoded, keepGood bool, rep *rule.Report) {
-	var next Rules
+	var next ruleRefs
 	rep.Problems = slices.Clone(d.Problems)
 	p := offer{source: o.source, keepGood: keepGood, rep: rep}
-	next.Flow = take(&p, "flow", d.Rules.Flow, o.rules.Flow)
-	next.Concurrency = take(&p, "concurrency", d.Rules.Concurrency, o.rules.Concurrency)
-	next.Breaker = take(&p, "breaker", d.Rules.Breaker, o.rules.Breaker)
+	next.flow = take(&p, "flow", d.Rules.Flow, o.rules.flow)
+	next.concurrency = take(&p, "concurrency", d.Rules.Concurrency, o.rules.concurrency)
+	next.breaker = take(&p, "breaker", d.Rules.Breaker, o.rules.breaker)
 	if !keepGood && len(rep.Problems.Faults()) > 0 || e.closed {
 		if e.closed {
 			rep.Problems = append(rep.Problems, rule.Problem{Source: o.source, Index: -1, Message: "the engine is closed"})
@@ -63,19 +63,19 @@ func (e *Engine) applyLocked(o *owner, d Decoded, keepGood bool, rep *rule.Repor
 		*rep = rule.Report{Source: rep.Source, Version: rep.Version, Problems: rep.Problems}
 		return
 	}
-	merged := Rules{}
+	merged := ruleRefs{}
 	for _, other := range e.owners {
 		rules := &other.rules
 		if other == o {
 			rules = &next
 		}
-		merged.Flow = merge(rep, "flow", merged.Flow, rules.Flow, other.source)
-		merged.Concurrency = merge(rep, "concurrency", merged.Concurrency, rules.Concurrency, other.source)
-		merged.Breaker = merge(rep, "breaker", merged.Breaker, rules.Breaker, other.source)
+		merged.flow = merge(rep, "flow", merged.flow, rules.flow, other.source)
+		merged.concurrency = merge(rep, "concurrency", merged.concurrency, rules.concurrency, other.source)
+		merged.breaker = merge(rep, "breaker", merged.breaker, rules.breaker, other.source)
 	}
-	diff(rep, "flow", o.rules.Flow, next.Flow)
-	diff(rep, "concurrency", o.rules.Concurrency, next.Concurrency)
-	diff(rep, "breaker", o.rules.Breaker, next.Breaker)
+	diff(rep, "flow", o.rules.flow, next.flow)
+	diff(rep, "concurrency", o.rules.concurrency, next.concurrency)
+	diff(rep, "breaker", o.rules.breaker, next.breaker)
 	rep.Applied = true
 	o.rules = next
 	e.install(newRuleset(e.set.Load(), merged, e))
@@ -85,7 +85,7 @@ func (e *Engine) applyLocked(o *owner, d Decoded, keepGood bool, rep *rule.Repor
 // wakeQueues brings the new rules to resources where calls wait in queues: nobody else may come by to do it.
 func (e *Engine) wakeQueues() {
 	e.resources.all(func(r *resource) {
-		if t := r.table.Load(); t != nil && len(t.queues) > 0 {
+		if t := r.table.Load(); t != nil && t.lists != nil && len(t.lists.queues) > 0 {
 			r.current()
 		}
 	})
@@ -107,7 +107,7 @@ func (p *offer) knows(problem rule.Problem) bool {
 
 // take checks the offered rules of one kind, gives ids to those without, and returns those to be in force: the good
 // ones, and the last good versions of the bad ones. Faults go into the report. prev are the rules of the same owner in force.
-func take[R rule.Rule[R]](p *offer, kind string, offered, prev []R) []R {
+func take[R rule.Rule[R]](p *offer, kind string, offered []R, prev []ref[R]) []ref[R] {
 	offered = slices.Clone(offered)
 	bad := map[string]bool{} // refused by the decoder, or below
 	for _, problem := range p.rep.Problems {
@@ -122,7 +122,7 @@ func take[R rule.Rule[R]](p *offer, kind string, offered, prev []R) []R {
 	}
 	for i, r := range offered {
 		id := r.Meta().ID
-		if j, ok := last[id]; ok && prev[j].Equal(r) {
+		if j, ok := last[id]; ok && (*prev[j].r).Equal(r) {
 			continue // it was good before
 		}
 		for _, problem := range r.Problems() {
@@ -140,19 +140,25 @@ func take[R rule.Rule[R]](p *offer, kind string, offered, prev []R) []R {
 		}
 	}
 	p.rep.Problems = append(p.rep.Problems, problems...)
-	rules := make([]R, 0, len(offered))
-	seen := make(map[string]bool, len(offered))
+	rules := make([]ref[R], 0, len(offered))
 	for i, r := range offered {
+		id := r.Meta().ID
 		if refused[i] {
-			bad[r.Meta().ID] = true
+			bad[id] = true
 			continue
 		}
-		seen[r.Meta().ID] = true
-		rules = append(rules, r)
+		if j, ok := last[id]; ok {
+			last[id] = -1 // it goes on, and is not missed below
+			if (*prev[j].r).Equal(r) {
+				rules = append(rules, prev[j])
+				continue
+			}
+		}
+		rules = append(rules, ref[R]{&r})
 	}
-	for _, r := range prev {
-		if id := r.Meta().ID; bad[id] && !seen[id] && p.keepGood {
-			rules = append(rules, r)
+	for j, f := range prev {
+		if id := f.Meta().ID; bad[id] && last[id] == j && p.keepGood {
+			rules = append(rules, f)
 			p.rep.Kept = append(p.rep.Kept, rule.Change{Kind: kind, ID: id})
 		}
 	}
@@ -160,7 +166,7 @@ func take[R rule.Rule[R]](p *offer, kind string, offered, prev []R) []R {
 }
 
 // merge appends the rules of one owner to those of the owners before it. Of two rules with one id the earlier owner's stays.
-func merge[R rule.Rule[R]](rep *rule.Report, kind string, all, rules []R, source string) []R {
+func merge[R rule.Rule[R]](rep *rule.Report, kind string, all, rules []ref[R], source string) []ref[R] {
 	if len(all) == 0 {
 		return rules[:len(rules):len(rules)] // neither is changed any more, so they may share
 	}
@@ -183,8 +189,25 @@ func merge[R rule.Rule[R]](rep *rule.Report, kind string, all, rules []R, source
 	return all
 }
 
-func diff[R rule.Rule[R]](rep *rule.Report, kind string, old, new []R) {
+// diff adds to the report how an owner's rules of one kind differ.
+func diff[R rule.Rule[R]](rep *rule.Report, kind string, old, new []ref[R]) {
 	added, changed, removed, unchanged := rule.Diff(kind, old, new)
+	if len(changed) > 0 { // rule.Diff does not see the fields behind the addresses
+		was, is := make([]R, 0, len(changed)), make([]R, 0, len(changed))
+		edited := make(map[string]bool, len(changed))
+		for _, c := range changed {
+			edited[c.ID] = true
+		}
+		pick := func(from []ref[R], to []R) []R {
+			for _, f := range from {
+				if edited[f.Meta().ID] {
+					to = append(to, *f.r)
+				}
+			}
+			return to
+		}
+		_, changed, _, _ = rule.Diff(kind, pick(old, was), pick(new, is))
+	}
 	rep.Added = append(rep.Added, added...)
 	rep.Changed = append(rep.Changed, changed...)
 	rep.Removed = append(rep.Removed, removed...)
@@ -196,24 +219,17 @@ func diff[R rule.Rule[R]](rep *rule.Report, kind string, old, new []R) {
 func (e *Engine) ForceBreaker(resource, ruleID string, s breaker.State) error {
 	t := e.resources.get(resource).current()
 	found := false
-	for _, b := range tableBreakers(t) {
-		if ruleID != "" && b.id != ruleID {
+	for _, b := range t.checks().breakers {
+		if ruleID != "" && b.rule.ID != ruleID {
 			continue
 		}
 		found = true
 		if err := b.breaker.Force(s, e.clock.Now()); err != nil {
-			return fmt.Errorf("cordon: breaker rule %q on %q: %w", b.id, resource, err)
+			return fmt.Errorf("cordon: breaker rule %q on %q: %w", b.rule.ID, resource, err)
 		}
 	}
 	if !found {
 		return fmt.Errorf("cordon: resource %q has no breaker rule %q", resource, ruleID)
 	}
 	return nil
-}
-
-func tableBreakers(t *table) []*breakerState {
-	if t == nil {
-		return nil
-	}
-	return t.breakers
 }

@@ -2,7 +2,6 @@ package cordon
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,7 +48,7 @@ func New(opts ...Option) (*Engine, error) {
 		}
 	}
 	e.owners = []*owner{{}}
-	e.install(newRuleset(nil, Rules{}, e))
+	e.install(newRuleset(nil, ruleRefs{}, e))
 	e.resources.init(e)
 	if cfg.rules.count() > 0 {
 		if _, err := e.Apply(cfg.rules); err != nil {
@@ -149,7 +148,7 @@ func (e *Engine) sleep(ctx context.Context, d time.Duration) error {
 // Rules returns a copy of the rules in force, of all owners.
 func (e *Engine) Rules() Rules {
 	r := e.set.Load().all()
-	return Rules{Flow: slices.Clone(r.Flow), Concurrency: slices.Clone(r.Concurrency), Breaker: slices.Clone(r.Breaker)}
+	return Rules{Flow: deref(r.flow), Concurrency: deref(r.concurrency), Breaker: deref(r.breaker)}
 }
 
 // stamp marks a report with the time of day.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"sync/atomic"
 	"time"
 
 	"github.com/cordon-go/cordon/breaker"
@@ -64,35 +63,30 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 	}
 	now := r.eng.clock.Now()
 	var p0, p1 breaker.Permit
-	if len(t.breakers) > 0 {
-		s := t.breakers[0]
-		p, retryAfter, ok := s.breaker.Acquire(now)
-		if !ok {
-			return Entry{}, t.refuse(&s.blocked, s.refuse(now, retryAfter), req)
+	if s := t.breaker0; s != nil {
+		var retryAfter time.Duration
+		var ok bool
+		if p0, retryAfter, ok = s.breaker.Acquire(now); !ok {
+			return Entry{}, t.refuse(s.tally, s.refuse(now, retryAfter), req)
 		}
-		p0 = p
-		if len(t.breakers) > 1 {
-			s := t.breakers[1]
+		if s := t.breaker1; s != nil {
 			if p1, retryAfter, ok = s.breaker.Acquire(now); !ok {
-				t.breakers[0].breaker.Cancel(now, p0)
-				return Entry{}, t.refuse(&s.blocked, s.refuse(now, retryAfter), req)
+				t.giveBack(now, 0, p0, 0)
+				return Entry{}, t.refuse(s.tally, s.refuse(now, retryAfter), req)
 			}
 		}
 	}
-	for i, s := range t.bulkheads {
-		if !s.bulkhead.TryAcquire(cost) {
-			t.giveBack(now, cost, p0, p1, i)
-			return Entry{}, t.refuse(&s.blocked, s.refuse(s.bulkhead, cost), req)
-		}
+	if s := t.bulkhead; s != nil && !s.bulkhead.TryAcquire(cost) {
+		t.giveBack(now, 0, p0, p1)
+		return Entry{}, t.refuse(s.tally, s.refuse(s.bulkhead, cost), req)
 	}
-	if len(t.rates) > 0 {
-		s := t.rates[0]
+	if s := t.rate; s != nil {
 		if _, _, retryAfter, ok := s.limiter.Acquire(now, cost); !ok {
-			t.giveBack(now, cost, p0, p1, len(t.bulkheads))
-			return Entry{}, t.refuse(&s.blocked, s.refuse(s.limiter, now, retryAfter), req)
+			t.giveBack(now, cost, p0, p1)
+			return Entry{}, t.refuse(s.tally, s.refuse(s.limiter, now, retryAfter), req)
 		}
 	}
-	r.window.Add(now, counterPassed, 1)
+	r.passed.Add(1)
 	var more *entryMore
 	if req != nil && req.Classify != nil {
 		more = &entryMore{classify: req.Classify}
@@ -108,19 +102,22 @@ func (t *table) giveUp(err error) (Entry, error) {
 	return Entry{}, err
 }
 
-// giveBack undoes what enter reserved: the breakers' permits and the first bulkheads.
-func (t *table) giveBack(now time.Duration, cost int, p0, p1 breaker.Permit, bulkheads int) {
-	for i, s := range t.breakers {
-		s.breaker.Cancel(now, [2]breaker.Permit{p0, p1}[i])
+// giveBack undoes what enter reserved of a plain table: the breakers' permits, and cost places of the bulkhead.
+func (t *table) giveBack(now time.Duration, cost int, p0, p1 breaker.Permit) {
+	if t.breaker0 != nil {
+		t.breaker0.breaker.Cancel(now, p0)
 	}
-	for _, s := range t.bulkheads[:bulkheads] {
-		s.bulkhead.Release(cost)
+	if t.breaker1 != nil && p1 != 0 {
+		t.breaker1.breaker.Cancel(now, p1)
+	}
+	if t.bulkhead != nil && cost > 0 {
+		t.bulkhead.bulkhead.Release(cost)
 	}
 }
 
 // refuse counts a refusal and tells the observers.
-func (t *table) refuse(blocked *atomic.Int64, b *BlockedError, req *Request) error {
-	blocked.Add(1)
+func (t *table) refuse(s *tally, b *BlockedError, req *Request) error {
+	s.blocked.Add(1)
 	if e := t.res.eng; len(e.blockObservers) > 0 {
 		origin := ""
 		if req != nil {
@@ -154,7 +151,7 @@ type hold struct {
 	// Whatever is beyond the usual is kept in slices, which a call with conditions or many rules pays for.
 	morePermits []breaker.Permit
 	breakers    int
-	always      int // of table.always, how many
+	always      int // of checks.always, how many
 	bulkheads   []*flow.Bulkhead
 	rates       [4]heldRate
 	moreRates   []heldRate
@@ -215,8 +212,8 @@ func (t *table) enterAny(ctx context.Context, cost int, req *Request) (Entry, er
 		t.undo(&h, c.now, cost)
 		return Entry{}, err
 	}
-	t.res.window.Add(c.now, counterPassed, 1)
-	for _, g := range t.feeds {
+	t.res.passed.Add(1)
+	for _, g := range t.lists.feeds {
 		g.passes.Add(c.now, cost)
 	}
 	ent := Entry{table: t, ctx: ctx, start: c.now, permits: pack(h.permits[0], h.permits[1]), state: uint64(cost)}
@@ -231,7 +228,7 @@ func (t *table) enterAny(ctx context.Context, cost int, req *Request) (Entry, er
 
 // reserve asks every check in order. What it reserved before an error is in h.
 func (t *table) reserve(c *caller, h *hold, cost int, req *Request) error {
-	for _, s := range t.breakers {
+	for _, s := range t.lists.breakers {
 		p, retryAfter, ok := s.breaker.Acquire(c.now)
 		if !ok {
 			if err := t.refuseAny(s.tally, s.refuse(c.now, retryAfter), c, s.rule.Shadow); err != nil {
@@ -240,8 +237,8 @@ func (t *table) reserve(c *caller, h *hold, cost int, req *Request) error {
 		}
 		h.addPermit(p)
 	}
-	for _, s := range t.bulkheads {
-		b := s.of(c, t.bulkheadCallers)
+	for _, s := range t.lists.bulkheads {
+		b := s.of(c, t.lists.bulkheadCallers)
 		if b == nil {
 			continue
 		}
@@ -251,7 +248,7 @@ func (t *table) reserve(c *caller, h *hold, cost int, req *Request) error {
 			return err
 		}
 	}
-	for _, s := range t.rates {
+	for _, s := range t.lists.rates {
 		if err := t.reserveRate(s, c, h, cost); err != nil {
 			return err
 		}
@@ -264,7 +261,7 @@ func (t *table) reserve(c *caller, h *hold, cost int, req *Request) error {
 
 func (t *table) reserveRate(s *flowState, c *caller, h *hold, cost int) error {
 	if s.gauge != nil {
-		if !concerns(s.rule.Origin, c.origin, t.rateCallers) || s.rule.Under != "" && s.rule.Under != c.entrance() {
+		if !concerns(s.rule.Origin, c.origin, t.lists.rateCallers) || s.rule.Under != "" && s.rule.Under != c.entrance() {
 			return nil
 		}
 		if passed := float64(s.gauge.Count(c.now)); passed+float64(cost) > s.rule.Limit {
@@ -272,7 +269,7 @@ func (t *table) reserveRate(s *flowState, c *caller, h *hold, cost int) error {
 		}
 		return nil
 	}
-	l := s.of(c, t.rateCallers)
+	l := s.of(c, t.lists.rateCallers)
 	if l == nil {
 		return nil
 	}
@@ -287,8 +284,8 @@ func (t *table) reserveRate(s *flowState, c *caller, h *hold, cost int) error {
 // wait asks the checks that may wait: first the queues, then the pacing rules, whose turns pass together.
 func (t *table) wait(c *caller, h *hold, cost int) error {
 	e := t.res.eng
-	for _, s := range t.queues {
-		b := s.of(c, t.bulkheadCallers)
+	for _, s := range t.lists.queues {
+		b := s.of(c, t.lists.bulkheadCallers)
 		if b == nil {
 			continue
 		}
@@ -314,8 +311,8 @@ func (t *table) wait(c *caller, h *hold, cost int) error {
 		}
 	}
 	var turn time.Duration
-	for _, s := range t.paces {
-		l := s.of(c, t.rateCallers)
+	for _, s := range t.lists.paces {
+		l := s.of(c, t.lists.rateCallers)
 		if l == nil {
 			continue
 		}
@@ -361,9 +358,9 @@ func (t *table) refuseAny(s *tally, b *BlockedError, c *caller, shadow bool) err
 // undo gives back all that h holds.
 func (t *table) undo(h *hold, now time.Duration, cost int) {
 	for i := range h.breakers {
-		t.breakers[i].breaker.Cancel(now, h.permit(i))
+		t.lists.breakers[i].breaker.Cancel(now, h.permit(i))
 	}
-	for _, b := range t.always[:h.always] {
+	for _, b := range t.lists.always[:h.always] {
 		b.Release(cost)
 	}
 	for _, b := range h.bulkheads {

@@ -91,7 +91,26 @@ func (e *Entry) End(outcome Outcome) {
 	now := t.res.eng.clock.Now()
 	latency := max(now-e.start, 0)
 	t.res.completed(now, outcome, latency)
-	for i, s := range t.breakers {
+	cost := int(uint32(state))
+	if !t.plain {
+		e.endAny(now, cost, outcome, latency)
+		return
+	}
+	if s := t.breaker0; s != nil {
+		s.breaker.Done(now, breaker.Permit(e.permits), outcome, latency)
+	}
+	if s := t.breaker1; s != nil {
+		s.breaker.Done(now, breaker.Permit(e.permits>>32), outcome, latency)
+	}
+	if s := t.bulkhead; s != nil {
+		s.bulkhead.Release(cost)
+	}
+}
+
+// endAny ends what a call of a table that is not plain holds.
+func (e *Entry) endAny(now time.Duration, cost int, outcome Outcome, latency time.Duration) {
+	lists := e.table.lists
+	for i, s := range lists.breakers {
 		switch i {
 		case 0:
 			s.breaker.Done(now, breaker.Permit(e.permits), outcome, latency)
@@ -101,16 +120,12 @@ func (e *Entry) End(outcome Outcome) {
 			s.breaker.Done(now, e.more.permits[i-2], outcome, latency)
 		}
 	}
-	for _, b := range t.always {
-		b.Release(int(uint32(state)))
+	for _, b := range lists.always {
+		b.Release(cost)
 	}
-	if e.more != nil {
-		e.endMore(int(uint32(state)), outcome, latency)
+	if e.more == nil {
+		return
 	}
-}
-
-// endMore ends what unusual calls hold.
-func (e *Entry) endMore(cost int, outcome Outcome, latency time.Duration) {
 	for _, b := range e.more.bulkheads {
 		b.Release(cost)
 	}

@@ -58,13 +58,6 @@ type overflowName struct {
 	res     *resource
 }
 
-// idleMark is what the registry remembers of a resource to see that it is idle.
-type idleMark struct {
-	passed int64         // total when last looked at
-	since  time.Duration // since when the total has not moved
-	marked bool          // it was found idle at since
-}
-
 func (g *registry) init(e *Engine) {
 	g.eng = e
 	g.seed = maphash.MakeSeed()
@@ -132,7 +125,7 @@ func (g *registry) make(name string, hash uint64) *resource {
 	}
 	g.look(now, lookStep)
 	r := newResource(g.eng, strings.Clone(name), hash)
-	r.idle.since = now
+	r.idleSince = now
 	g.insert(r)
 	return r
 }
@@ -208,19 +201,18 @@ func (g *registry) look(now time.Duration, n int) {
 
 // due reports whether r is to be dropped, after marking it as dropped. Caller holds mu.
 func (g *registry) due(r *resource, now time.Duration) bool {
-	m := &r.idle
-	passed := r.window.Total(counterPassed)
-	if passed != m.passed || r.pinned.Load() || r.inFlight() > 0 || g.eng.set.Load().names(r.name) {
-		*m = idleMark{passed: passed, since: now}
+	passed := r.passed.Load()
+	if passed != r.idlePassed || r.pinned.Load() || r.inFlight() > 0 || g.eng.set.Load().names(r.name) {
+		r.idleMarked, r.idleSince, r.idlePassed = false, now, passed
 		return false
 	}
-	if !m.marked {
-		if now-m.since >= g.eng.cfg.idleTimeout && r.rest(now) {
-			m.marked, m.since = true, now
+	if !r.idleMarked {
+		if now-r.idleSince >= g.eng.cfg.idleTimeout && r.rest(now) {
+			r.idleMarked, r.idleSince = true, now
 		}
 		return false
 	}
-	return now-m.since >= dropGrace && r.drop()
+	return now-r.idleSince >= dropGrace && r.drop()
 }
 
 // recall returns the common resource that a name beyond the bound is known to be counted with under these rules.

@@ -326,7 +326,7 @@ func TestCallersAreBounded(t *testing.T) {
 	ent, err := e.Enter(bg, Request{Resource: "r", Origin: "late"})
 	require.NoError(t, err)
 	ent.Exit(nil)
-	require.LessOrEqual(t, len(e.resources.get("r").current().rates[0].callers.all()), 3, "those not in use were dropped")
+	require.LessOrEqual(t, len(e.resources.get("r").current().checks().rates[0].callers.all()), 3, "those not in use were dropped")
 }
 
 func TestUnder(t *testing.T) {

@@ -10,20 +10,18 @@ import (
 	"github.com/cordon-go/cordon/stat"
 )
 
-// The counters of a resource's window.
+// The counters of a resource's window, those of calls that ended.
 const (
-	counterPassed = iota
-	counterSucceeded
+	counterSucceeded = iota
 	counterFailed
-	counterIgnored
 	counterLatency // in units of 64ns
 	counters
 )
 
 const (
 	latencyShift  = 6
-	windowBucket  = time.Second
-	windowBuckets = 10
+	windowBuckets = 8
+	windowBucket  = 10 * time.Second / windowBuckets
 	// histogramAfter is how many calls a resource must have had before it gets a histogram: most resources of a large
 	// application hardly have any.
 	histogramAfter = 100
@@ -35,10 +33,12 @@ type resource struct {
 	eng   *Engine
 	table atomic.Pointer[table]
 
-	window    *stat.Window
-	histogram atomic.Pointer[stat.Histogram]
-	young     atomic.Int32 // completions counted until there is a histogram
-	pinned    atomic.Bool  // a handle holds it
+	// passed and ignored are totals; those of the rest are the window's.
+	passed, ignored atomic.Int64
+	window          stat.Window
+	histogram       atomic.Pointer[stat.Histogram]
+	young           atomic.Int32 // completions counted until there is a histogram
+	pinned          atomic.Bool  // a handle holds it
 
 	gaveUp           atomic.Int64
 	blockedByChecker atomic.Int64
@@ -48,27 +48,32 @@ type resource struct {
 
 	// mu serialises compiling the table and guards what follows.
 	mu      sync.Mutex
-	resting *table               // the table of a resource marked as idle
-	dropped bool                 // the registry has let the resource go
-	gone    [kinds]refusalCounts // of rules that apply no longer
-	// A common resource of names beyond the bound has the rules of one of them, chosen anew under every version.
-	represents      string
-	representsUnder uint64
+	resting *table                // the table of a resource marked as idle
+	gone    *[kinds]refusalCounts // of rules that apply no longer; nil for none
+	// common is set for a common resource of names beyond the bound.
+	common *representative
 
-	// idle is guarded by the registry's lock.
-	idle idleMark
+	dropped bool // the registry has let the resource go
+
+	// What follows is the registry's and guarded by its lock: to see that the resource is idle.
+	idleMarked bool          // it was found idle at idleSince
+	idleSince  time.Duration // since when the total has not moved
+	idlePassed int64         // the total when last looked at
+}
+
+// representative is the name whose rules a common resource has, chosen anew under every version of the rules.
+type representative struct {
+	name    string
+	version uint64
 }
 
 // refusalCounts counts what rules refused, and in shadow would have.
 type refusalCounts struct{ blocked, shadowed int64 }
 
 func newResource(e *Engine, name string, hash uint64) *resource {
-	return &resource{
-		eng:    e,
-		name:   name,
-		hash:   hash,
-		window: stat.NewWindow(windowBucket, windowBuckets, counters),
-	}
+	r := &resource{eng: e, name: name, hash: hash}
+	r.window.Init(windowBucket, windowBuckets, counters)
+	return r
 }
 
 // current returns the resource's table for the rules in force, or nil if the resource was dropped: then its name must be looked up again.
@@ -94,8 +99,8 @@ func (r *resource) compile() *table {
 	}
 	if old == nil || old.version != set.version {
 		name := r.name
-		if r.representsUnder != 0 {
-			name = r.represents
+		if r.common != nil {
+			name = r.common.name
 		}
 		old = newTable(r, set, set.match(name), old)
 	}
@@ -107,17 +112,20 @@ func (r *resource) compile() *table {
 func (r *resource) represent(name string, set *ruleset) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.representsUnder == set.version {
+	if r.common != nil && r.common.version == set.version {
 		return
 	}
-	r.represents, r.representsUnder = strings.Clone(name), set.version
+	r.common = &representative{strings.Clone(name), set.version}
 	r.table.Store(newTable(r, set, set.match(name), r.table.Load()))
 }
 
 func (r *resource) representedUnder() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.representsUnder
+	if r.common == nil {
+		return 0
+	}
+	return r.common.version
 }
 
 // rest puts an idle resource to rest: the next call compiles its table anew, under the lock. It reports false if some
@@ -159,8 +167,12 @@ func (r *resource) pin() bool {
 // completed counts the end of a call.
 func (r *resource) completed(now time.Duration, outcome Outcome, latency time.Duration) {
 	bucket := r.window.Bucket(now)
-	r.window.AddAt(bucket, counterSucceeded+int(outcome), 1)
-	r.window.AddAt(bucket, counterLatency, int64(latency+1<<(latencyShift-1))>>latencyShift)
+	if outcome == Ignored {
+		r.ignored.Add(1)
+	} else {
+		r.window.AddAt(bucket, counterSucceeded+int(outcome), 1)
+		r.window.AddAt(bucket, counterLatency, int64(latency+1<<(latencyShift-1))>>latencyShift)
+	}
 	if h := r.histogram.Load(); h != nil {
 		h.Observe(now, latency)
 	} else if r.young.Add(1) > histogramAfter {
@@ -170,8 +182,8 @@ func (r *resource) completed(now time.Duration, outcome Outcome, latency time.Du
 
 // inFlight returns how many admitted calls have not ended. Reading ends before starts keeps it from going negative.
 func (r *resource) inFlight() int64 {
-	ended := r.window.Total(counterSucceeded) + r.window.Total(counterFailed) + r.window.Total(counterIgnored)
-	return r.window.Total(counterPassed) - ended
+	ended := r.window.Total(counterSucceeded) + r.window.Total(counterFailed) + r.ignored.Load()
+	return r.passed.Load() - ended
 }
 
 // Resource is a handle of one resource: calls through it need no look-up by name. It stays valid for the engine's life

@@ -12,9 +12,9 @@ import (
 type ruleset struct {
 	version uint64 // from 1 on
 
-	flow        *rule.Index[flow.Rule]
-	concurrency *rule.Index[flow.ConcurrencyRule]
-	breaker     *rule.Index[breaker.Rule]
+	flow        *rule.Index[ref[flow.Rule]]
+	concurrency *rule.Index[ref[flow.ConcurrencyRule]]
+	breaker     *rule.Index[ref[breaker.Rule]]
 
 	// related holds what rules need to know of other resources' traffic, by the other resource's name.
 	related map[string][]*relatedGauge
@@ -42,43 +42,43 @@ type relatedGauge struct {
 
 // matched are the rules that apply to one resource, in written order.
 type matched struct {
-	flow        []flow.Rule
-	concurrency []flow.ConcurrencyRule
-	breaker     []breaker.Rule
+	flow        []ref[flow.Rule]
+	concurrency []ref[flow.ConcurrencyRule]
+	breaker     []ref[breaker.Rule]
 }
 
 // newRuleset makes the rules ready to be asked, taking over from old what did not change.
-func newRuleset(old *ruleset, rules Rules, e *Engine) *ruleset {
+func newRuleset(old *ruleset, rules ruleRefs, e *Engine) *ruleset {
 	s := &ruleset{related: map[string][]*relatedGauge{}, shared: map[sharedKey]any{}}
 	if old == nil || old.closed {
-		s.flow = rule.NewIndex(rules.Flow)
-		s.concurrency = rule.NewIndex(rules.Concurrency)
-		s.breaker = rule.NewIndex(rules.Breaker)
+		s.flow = rule.NewIndex(rules.flow)
+		s.concurrency = rule.NewIndex(rules.concurrency)
+		s.breaker = rule.NewIndex(rules.breaker)
 		old = &ruleset{}
 	} else {
-		s.flow = old.flow.Update(rules.Flow)
-		s.concurrency = old.concurrency.Update(rules.Concurrency)
-		s.breaker = old.breaker.Update(rules.Breaker)
+		s.flow = old.flow.Update(rules.flow)
+		s.concurrency = old.concurrency.Update(rules.concurrency)
+		s.breaker = old.breaker.Update(rules.breaker)
 	}
-	for i := range rules.Flow {
-		r := &rules.Flow[i]
+	for _, f := range rules.flow {
+		r := f.r
 		s.asksUnder = s.asksUnder || r.Under != ""
 		if r.Related != "" {
 			s.relate(old, r)
 		} else if r.Shared {
-			s.shared[sharedKey{KindFlow, r.ID}] = carryRate(old.sharedFlow(r.ID), *r, sharedName, &ruleset{}, e)
+			s.shared[sharedKey{KindFlow, r.ID}] = carryRate(old.sharedFlow(r.ID), r, nil, &ruleset{}, e)
 		}
 	}
-	for i := range rules.Concurrency {
-		r := &rules.Concurrency[i]
+	for _, f := range rules.concurrency {
+		r := f.r
 		s.asksUnder = s.asksUnder || r.Under != ""
 		if r.Shared {
-			s.shared[sharedKey{KindConcurrency, r.ID}] = carryBulkhead(old.sharedBulkhead(r.ID), *r, sharedName, nil, e)
+			s.shared[sharedKey{KindConcurrency, r.ID}] = carryBulkhead(old.sharedBulkhead(r.ID), r, nil, nil, e)
 		}
 	}
-	for i := range rules.Breaker {
-		if r := &rules.Breaker[i]; r.Shared {
-			s.shared[sharedKey{KindBreaker, r.ID}] = carryBreaker(old.sharedBreaker(r.ID), *r, sharedName, nil, e)
+	for _, f := range rules.breaker {
+		if r := f.r; r.Shared {
+			s.shared[sharedKey{KindBreaker, r.ID}] = carryBreaker(old.sharedBreaker(r.ID), r, nil, nil, e)
 		}
 	}
 	return s
@@ -145,13 +145,13 @@ func (s *ruleset) matched(name string) []string {
 	m := s.match(name)
 	var ids []string
 	for _, r := range m.flow {
-		ids = append(ids, "flow "+r.ID)
+		ids = append(ids, "flow "+r.Meta().ID)
 	}
 	for _, r := range m.concurrency {
-		ids = append(ids, "concurrency "+r.ID)
+		ids = append(ids, "concurrency "+r.Meta().ID)
 	}
 	for _, r := range m.breaker {
-		ids = append(ids, "breaker "+r.ID)
+		ids = append(ids, "breaker "+r.Meta().ID)
 	}
 	return ids
 }
@@ -175,10 +175,10 @@ func (s *ruleset) names(name string) bool {
 	return b
 }
 
-// all returns the rules, which must not be changed.
-func (s *ruleset) all() Rules {
+// all returns the rules.
+func (s *ruleset) all() ruleRefs {
 	if s.closed {
-		return Rules{}
+		return ruleRefs{}
 	}
-	return Rules{Flow: s.flow.Rules(), Concurrency: s.concurrency.Rules(), Breaker: s.breaker.Rules()}
+	return ruleRefs{flow: s.flow.Rules(), concurrency: s.concurrency.Rules(), breaker: s.breaker.Rules()}
 }

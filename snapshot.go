@@ -61,12 +61,11 @@ type ResourceSnapshot struct {
 // RecentSnapshot is a resource's recent past.
 type RecentSnapshot struct {
 	// Length is how far back the counts reach.
-	Length    time.Duration `json:"length"`
-	Passed    int64         `json:"passed"`
-	Succeeded int64         `json:"succeeded"`
-	Failed    int64         `json:"failed"`
-	Ignored   int64         `json:"ignored"`
-	// Mean is the mean latency of the calls that ended. The percentiles reach back one to two lengths, and are 0 until the
+	Length time.Duration `json:"length"`
+	// Succeeded and Failed count the calls that ended so within Length.
+	Succeeded int64 `json:"succeeded"`
+	Failed    int64 `json:"failed"`
+	// Mean is their mean latency. The percentiles reach back one to two lengths, and are 0 until the
 	// resource has had a hundred calls.
 	Mean time.Duration `json:"mean"`
 	P50  time.Duration `json:"p50"`
@@ -106,7 +105,7 @@ func (e *Engine) Snapshot() Snapshot {
 		Faults:     e.faults.Load(),
 	}
 	rules := e.set.Load().all()
-	s.Rules["flow"], s.Rules["concurrency"], s.Rules["breaker"] = len(rules.Flow), len(rules.Concurrency), len(rules.Breaker)
+	s.Rules["flow"], s.Rules["concurrency"], s.Rules["breaker"] = len(rules.flow), len(rules.concurrency), len(rules.breaker)
 	e.resources.all(func(r *resource) {
 		if snap, ok := r.snapshot(now); ok {
 			s.Resources = append(s.Resources, snap)
@@ -143,25 +142,26 @@ func (r *resource) snapshot(now time.Duration) (ResourceSnapshot, bool) {
 	if t == nil {
 		return ResourceSnapshot{}, false
 	}
-	w := r.window
+	w := &r.window
 	s := ResourceSnapshot{
 		Name:      r.name,
 		Succeeded: w.Total(counterSucceeded),
 		Failed:    w.Total(counterFailed),
-		Ignored:   w.Total(counterIgnored),
+		Ignored:   r.ignored.Load(),
 		GaveUp:    r.gaveUp.Load(),
 	}
-	s.Passed = w.Total(counterPassed) // after the ends, so that InFlight is not negative
+	s.Passed = r.passed.Load() // after the ends, so that InFlight is not negative
 	s.InFlight = s.Passed - s.Succeeded - s.Failed - s.Ignored
 	s.Recent = r.recent(now)
-	for _, b := range t.breakers {
-		s.add(b.tally, b.rule.Shadow, b.snapshot(now))
+	c := t.checks()
+	for _, b := range c.breakers {
+		s.add(b.tally, b.rule.ID, b.rule.Shadow, b.snapshot(now))
 	}
-	for _, b := range slices.Concat(t.bulkheads, t.queues) {
-		s.add(b.tally, b.rule.Shadow, b.snapshot())
+	for _, b := range slices.Concat(c.bulkheads, c.queues) {
+		s.add(b.tally, b.rule.ID, b.rule.Shadow, b.snapshot())
 	}
-	for _, f := range slices.Concat(t.rates, t.paces) {
-		s.add(f.tally, f.rule.Shadow, f.snapshot(now))
+	for _, f := range slices.Concat(c.rates, c.paces) {
+		s.add(f.tally, f.rule.ID, f.rule.Shadow, f.snapshot(now))
 	}
 	gone[KindCustom].blocked = r.blockedByChecker.Load()
 	for k, n := range gone {
@@ -174,7 +174,11 @@ func (r *resource) snapshot(now time.Duration) (ResourceSnapshot, bool) {
 // peek returns the resource's table without waking a resting resource, and the counts of rules that apply no longer.
 func (r *resource) peek() (*table, [kinds]refusalCounts) {
 	r.mu.Lock()
-	t, dropped, gone := r.resting, r.dropped, r.gone
+	t, dropped := r.resting, r.dropped
+	var gone [kinds]refusalCounts
+	if r.gone != nil {
+		gone = *r.gone
+	}
 	r.mu.Unlock()
 	if dropped {
 		return nil, gone
@@ -189,10 +193,9 @@ func (r *resource) recent(now time.Duration) RecentSnapshot {
 	var sums [counters]int64
 	r.window.Sums(now, sums[:])
 	s := RecentSnapshot{
-		Length: r.window.Length(), Passed: sums[counterPassed],
-		Succeeded: sums[counterSucceeded], Failed: sums[counterFailed], Ignored: sums[counterIgnored],
+		Length: r.window.Length(), Succeeded: sums[counterSucceeded], Failed: sums[counterFailed],
 	}
-	if ended := s.Succeeded + s.Failed + s.Ignored; ended > 0 {
+	if ended := s.Succeeded + s.Failed; ended > 0 {
 		s.Mean = time.Duration(sums[counterLatency]/ended) << latencyShift
 	}
 	if h := r.histogram.Load(); h != nil {
@@ -204,8 +207,8 @@ func (r *resource) recent(now time.Duration) RecentSnapshot {
 }
 
 // add appends a rule's state and counts its refusals.
-func (s *ResourceSnapshot) add(t *tally, shadow bool, rs RuleSnapshot) {
-	rs.Kind, rs.ID, rs.Shadow = t.kind.String(), t.id, shadow
+func (s *ResourceSnapshot) add(t *tally, id string, shadow bool, rs RuleSnapshot) {
+	rs.Kind, rs.ID, rs.Shadow = t.kind.String(), id, shadow
 	blocked, shadowed := t.blocked.Load(), t.shadowed.Load()
 	rs.Blocked = blocked
 	if shadow {

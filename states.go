@@ -12,84 +12,83 @@ import (
 
 // tally is what is counted and kept per rule and resource. It outlives edits of the rule.
 type tally struct {
-	kind         Kind
-	id, resource string
-	blocked      atomic.Int64
-	shadowed     atomic.Int64
-	refusals     refusals
+	res      *resource // nil for the state that several resources share
+	kind     Kind
+	shadow   atomic.Bool // the rule's Shadow, as a breaker's events see it
+	blocked  atomic.Int64
+	shadowed atomic.Int64
+	refusals refusals
 }
 
-func (t *tally) ruleID() string { return t.id }
-
-// refused returns the error for a refusal: the one kept, or a new one.
-func (t *tally) refused(retryAfter time.Duration, limit float64, cause error, observed float64) *BlockedError {
-	if b := t.refusals.find(retryAfter, limit); b != nil {
-		return b
+// resource returns the resource's name.
+func (t *tally) resource() string {
+	if t.res == nil {
+		return sharedName
 	}
+	return t.res.name
+}
+
+// refused returns the error for a refusal by the rule of that id, and keeps it for calls refused alike.
+func (t *tally) refused(id string, retryAfter time.Duration, limit, observed float64, cause error) *BlockedError {
 	return t.refusals.keep(&BlockedError{
-		Kind: t.kind, RuleID: t.id, Resource: t.resource, Limit: limit, Observed: observed, cause: cause,
+		Kind: t.kind, RuleID: id, Resource: t.resource(), Limit: limit, Observed: observed, cause: cause,
 	}, retryAfter)
 }
 
-// carried returns the tally of a rule that goes on with an edit, or a new one.
-func carried(prev *tally, kind Kind, id, resource string) *tally {
-	if prev == nil {
-		return &tally{kind: kind, id: id, resource: resource}
-	}
-	prev.refusals.forget()
-	return prev
+// goOn makes the tally go on with an edited rule: what refusals said of the old one is out of date.
+func (t *tally) goOn() *tally {
+	t.refusals.forget()
+	return t
 }
 
 // breakerState is a breaker rule on one resource.
 type breakerState struct {
 	*tally
-	rule    breaker.Rule
+	rule    *breaker.Rule
 	breaker *breaker.Breaker
-	// shadow is the rule's Shadow as the breaker's events see it.
-	shadow *atomic.Bool
 	// own is false where the breaker is that of all the rule's resources.
 	own bool
 }
 
+func (s *breakerState) ruleID() string { return s.rule.ID }
+
 // carryBreaker returns the state of a rule on a resource: prev if nothing changed, or one that goes on from prev, or a new one. shared is the
 // state of a rule with one breaker for all its resources, nil for others.
-func carryBreaker(prev *breakerState, r breaker.Rule, resource string, shared *breakerState, e *Engine) *breakerState {
-	if prev != nil && prev.rule.Equal(r) && (shared == nil || shared.breaker == prev.breaker) {
+func carryBreaker(prev *breakerState, r *breaker.Rule, res *resource, shared *breakerState, e *Engine) *breakerState {
+	if prev != nil && same(prev.rule, r) && (shared == nil || shared.breaker == prev.breaker) {
 		return prev
 	}
 	s := &breakerState{rule: r, own: shared == nil}
 	if prev == nil {
-		s.tally = carried(nil, KindBreaker, r.ID, resource)
+		s.tally = &tally{kind: KindBreaker, res: res}
 	} else {
-		s.tally = carried(prev.tally, KindBreaker, r.ID, resource)
+		s.tally = prev.goOn()
 	}
+	s.shadow.Store(r.Shadow)
 	switch {
 	case shared != nil:
-		s.breaker, s.shadow = shared.breaker, shared.shadow
+		s.breaker = shared.breaker
 	case prev != nil && prev.own:
-		s.breaker, s.shadow = prev.breaker, prev.shadow
-		s.shadow.Store(r.Shadow)
-		kept, err := s.breaker.Update(r, e.clock.Now())
-		e.carriedOver(s.tally, kept, err)
+		s.breaker = prev.breaker
+		kept, err := s.breaker.Update(*r, e.clock.Now())
+		e.carriedOver(s.tally, r.ID, kept, err)
 	default:
-		s.shadow = new(atomic.Bool)
-		s.shadow.Store(r.Shadow)
 		var err error
-		s.breaker, err = breaker.New(r, e.clock.Now(), e.onTransition(s.tally, s.shadow))
+		s.breaker, err = breaker.New(*r, e.clock.Now(), e.onTransition(s.tally, r))
 		if err != nil {
-			e.unusable(s.tally, err)
+			e.unusable(s.tally, r.ID, err)
 			return nil
 		}
 	}
 	return s
 }
 
-// onTransition returns what a breaker calls for its changes of state.
-func (e *Engine) onTransition(t *tally, shadow *atomic.Bool) func(breaker.Transition) {
+// onTransition returns what the breaker of a rule, of whichever version, calls for its changes of state.
+func (e *Engine) onTransition(t *tally, r *breaker.Rule) func(breaker.Transition) {
 	return func(tr breaker.Transition) {
 		t.refusals.forget() // what was observed is out of date
 		e.notifyBreaker(BreakerEvent{
-			Resource: t.resource, RuleID: t.id, Transition: tr, Time: e.clock.Wall(tr.At), Shadow: shadow.Load(),
+			Resource: t.resource(), RuleID: r.ID, Transition: tr, Time: e.clock.Wall(tr.At), Shadow: t.shadow.Load(),
 		})
 	}
 }
@@ -107,28 +106,30 @@ func (s *breakerState) refuse(now, retryAfter time.Duration) *BlockedError {
 	case breaker.SlowRatio:
 		observed = float64(last.Slow) / float64(max(last.Calls, 1))
 	}
-	return s.refused(retryAfter, s.rule.Threshold, breaker.ErrOpen, observed)
+	return s.refused(s.rule.ID, retryAfter, s.rule.Threshold, observed, breaker.ErrOpen)
 }
 
 // bulkheadState is a concurrency rule on one resource.
 type bulkheadState struct {
 	*tally
-	rule     flow.ConcurrencyRule
+	rule     *flow.ConcurrencyRule
 	bulkhead *flow.Bulkhead           // nil if every caller has its own
 	callers  *callers[*flow.Bulkhead] // for rules on the other callers
 	own      bool                     // it is not that of all the rule's resources
 }
 
+func (s *bulkheadState) ruleID() string { return s.rule.ID }
+
 // carryBulkhead is carryBreaker for concurrency rules.
-func carryBulkhead(prev *bulkheadState, r flow.ConcurrencyRule, resource string, shared *bulkheadState, e *Engine) *bulkheadState {
-	if prev != nil && prev.rule.Equal(r) && (shared == nil || shared.bulkhead == prev.bulkhead && shared.callers == prev.callers) {
+func carryBulkhead(prev *bulkheadState, r *flow.ConcurrencyRule, res *resource, shared *bulkheadState, e *Engine) *bulkheadState {
+	if prev != nil && same(prev.rule, r) && (shared == nil || shared.bulkhead == prev.bulkhead && shared.callers == prev.callers) {
 		return prev
 	}
 	s := &bulkheadState{rule: r, own: shared == nil}
 	if prev == nil {
-		s.tally = carried(nil, KindConcurrency, r.ID, resource)
+		s.tally = &tally{kind: KindConcurrency, res: res}
 	} else {
-		s.tally = carried(prev.tally, KindConcurrency, r.ID, resource)
+		s.tally = prev.goOn()
 	}
 	var err error
 	switch {
@@ -141,16 +142,16 @@ func carryBulkhead(prev *bulkheadState, r flow.ConcurrencyRule, resource string,
 			s.callers = newCallers(func(b *flow.Bulkhead, _ time.Duration) bool { return b.InFlight() == 0 && b.Queued() == 0 })
 		}
 		err = s.callers.update(
-			func() (*flow.Bulkhead, error) { return flow.NewBulkhead(r, e.clock) },
-			func(b *flow.Bulkhead) error { return b.Update(r) })
+			func() (*flow.Bulkhead, error) { return flow.NewBulkhead(*r, e.clock) },
+			func(b *flow.Bulkhead) error { return b.Update(*r) })
 	case prev != nil && prev.bulkhead != nil && prev.own:
 		s.bulkhead = prev.bulkhead
-		err = s.bulkhead.Update(r)
+		err = s.bulkhead.Update(*r)
 	default:
-		s.bulkhead, err = flow.NewBulkhead(r, e.clock)
+		s.bulkhead, err = flow.NewBulkhead(*r, e.clock)
 	}
 	if err != nil {
-		e.unusable(s.tally, err)
+		e.unusable(s.tally, r.ID, err)
 		return nil
 	}
 	return s
@@ -183,7 +184,7 @@ func (s *bulkheadState) refuse(b *flow.Bulkhead, cost int) *BlockedError {
 	if b := s.refusals.find(retryAfter, limit); b != nil {
 		return b
 	}
-	return s.refused(retryAfter, limit, flow.ErrSaturated, float64(b.InFlight()))
+	return s.refused(s.rule.ID, retryAfter, limit, float64(b.InFlight()), flow.ErrSaturated)
 }
 
 func (s *bulkheadState) idle() bool {
@@ -198,7 +199,7 @@ func (s *bulkheadState) idle() bool {
 
 // open lets every waiting call go, since the rule is gone.
 func (s *bulkheadState) open() {
-	r := s.rule
+	r := *s.rule
 	r.Limit = mostInFlight
 	if s.bulkhead != nil {
 		s.bulkhead.Update(r)
@@ -210,25 +211,27 @@ func (s *bulkheadState) open() {
 // flowState is a rate rule on one resource.
 type flowState struct {
 	*tally
-	rule    flow.Rule
+	rule    *flow.Rule
 	limiter *flow.Limiter           // nil if every caller has its own, or another resource counts
 	callers *callers[*flow.Limiter] // for rules on the other callers
 	gauge   *flow.Gauge             // for rules on another resource's traffic
 	own     bool                    // the limiter is not that of all the rule's resources
 }
 
+func (s *flowState) ruleID() string { return s.rule.ID }
+
 // carryRate is carryBreaker for rate rules.
-func carryRate(prev *flowState, r flow.Rule, resource string, set *ruleset, e *Engine) *flowState {
-	gauge, shared := set.gauge(r.Related, interval(&r)), set.sharedFlow(r.ID)
-	if prev != nil && prev.rule.Equal(r) && prev.gauge == gauge &&
+func carryRate(prev *flowState, r *flow.Rule, res *resource, set *ruleset, e *Engine) *flowState {
+	gauge, shared := set.gauge(r.Related, interval(r)), set.sharedFlow(r.ID)
+	if prev != nil && same(prev.rule, r) && prev.gauge == gauge &&
 		(shared == nil || shared.limiter == prev.limiter && shared.callers == prev.callers) {
 		return prev
 	}
 	s := &flowState{rule: r, own: shared == nil}
 	if prev == nil {
-		s.tally = carried(nil, KindFlow, r.ID, resource)
+		s.tally = &tally{kind: KindFlow, res: res}
 	} else {
-		s.tally = carried(prev.tally, KindFlow, r.ID, resource)
+		s.tally = prev.goOn()
 	}
 	var err error
 	kept := true
@@ -245,23 +248,23 @@ func carryRate(prev *flowState, r flow.Rule, resource string, set *ruleset, e *E
 			s.callers = newCallers((*flow.Limiter).Idle)
 		}
 		err = s.callers.update(
-			func() (*flow.Limiter, error) { return flow.NewLimiter(r, e.clock.Now()) },
+			func() (*flow.Limiter, error) { return flow.NewLimiter(*r, e.clock.Now()) },
 			func(l *flow.Limiter) error {
-				k, err := l.Update(r, now)
+				k, err := l.Update(*r, now)
 				kept = kept && k
 				return err
 			})
 	case prev != nil && prev.limiter != nil && prev.own:
 		s.limiter = prev.limiter
-		kept, err = s.limiter.Update(r, now)
+		kept, err = s.limiter.Update(*r, now)
 	default:
-		s.limiter, err = flow.NewLimiter(r, now)
+		s.limiter, err = flow.NewLimiter(*r, now)
 	}
 	if err != nil {
-		e.unusable(s.tally, err)
+		e.unusable(s.tally, r.ID, err)
 		return nil
 	}
-	e.carriedOver(s.tally, kept, nil)
+	e.carriedOver(s.tally, r.ID, kept, nil)
 	return s
 }
 
@@ -296,12 +299,15 @@ func (s *flowState) refuse(l *flow.Limiter, now, retryAfter time.Duration) *Bloc
 	if b := s.refusals.find(retryAfter, limit); b != nil {
 		return b
 	}
-	return s.refused(retryAfter, limit, flow.ErrLimited, l.Usage(now))
+	return s.refused(s.rule.ID, retryAfter, limit, l.Usage(now), flow.ErrLimited)
 }
 
 // refuseRelated returns the error for a call refused for another resource's traffic.
 func (s *flowState) refuseRelated(passed float64) *BlockedError {
-	return s.refused(0, s.rule.Limit, flow.ErrLimited, passed)
+	if b := s.refusals.find(0, s.rule.Limit); b != nil {
+		return b
+	}
+	return s.refused(s.rule.ID, 0, s.rule.Limit, passed, flow.ErrLimited)
 }
 
 func (s *flowState) idle(now time.Duration) bool {
@@ -315,18 +321,18 @@ func (s *flowState) idle(now time.Duration) bool {
 }
 
 // carriedOver reports an edit that could not carry over what was counted.
-func (e *Engine) carriedOver(t *tally, kept bool, err error) {
+func (e *Engine) carriedOver(t *tally, id string, kept bool, err error) {
 	if err != nil {
-		e.unusable(t, err)
+		e.unusable(t, id, err)
 	} else if !kept {
-		e.log.warn("an edit of the rule starts its counts afresh", "kind", t.kind, "rule", t.id, "resource", t.resource)
+		e.log.warn("an edit of the rule starts its counts afresh", "kind", t.kind, "rule", id, "resource", t.resource())
 	}
 }
 
 // unusable reports a rule that passed validation and yet cannot be used: a fault of cordon's own.
-func (e *Engine) unusable(t *tally, err error) {
+func (e *Engine) unusable(t *tally, id string, err error) {
 	e.faults.Add(1)
-	e.log.warn("internal fault", "where", fmt.Sprintf("%s rule %q", t.kind, t.id), "resource", t.resource, "error", err)
+	e.log.warn("internal fault", "where", fmt.Sprintf("%s rule %q", t.kind, id), "resource", t.resource(), "error", err)
 }
 
 // mostCallers bounds the callers of one rule on one resource that have a budget of their own.

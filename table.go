@@ -7,17 +7,26 @@ import (
 	"github.com/cordon-go/cordon/flow"
 )
 
-// table is what a call of one resource is checked against, in this order: breakers, concurrency, rates, checkers, and
-// last what may wait: concurrency with a queue, then pacing. It is immutable but for the states it points to.
+// table is what a call of one resource is checked against. It is immutable but for the states it points to.
+//
+// A plain table holds its few checks itself: at most two breakers, one concurrency rule and one rate, none of which waits, depends on
+// the caller, feeds another rule or is in shadow. Any other has the lists.
 type table struct {
 	res     *resource
 	version uint64 // of the rules
-	closed  bool   // the engine is closed: there is nothing to check
+	plain   bool
+	closed  bool // the engine is closed: there is nothing to check
 
-	// plain is true when all checks are of the simple sort that the quick way in knows: at most two breakers and one rate,
-	// and nothing that waits, depends on the caller, feeds another rule, or is in shadow.
-	plain bool
+	breaker0, breaker1 *breakerState
+	bulkhead           *bulkheadState
+	rate               *flowState
 
+	lists *checks // nil if plain
+}
+
+// checks are all checks of a resource, in the order they are made: breakers, concurrency, rates, the engine's checkers, and
+// last what may wait: concurrency with a queue, then pacing.
+type checks struct {
 	breakers  []*breakerState
 	bulkheads []*bulkheadState // those that do not wait
 	rates     []*flowState     // those that do not wait
@@ -26,7 +35,7 @@ type table struct {
 
 	// always are the bulkheads of bulkheads and queues that every admitted call holds, in that order.
 	always []*flow.Bulkhead
-
+	// feeds count this resource's traffic for rules of others.
 	feeds []*relatedGauge
 	// rateCallers and bulkheadCallers are the callers that rules name, for the rules on the other ones.
 	rateCallers, bulkheadCallers []string
@@ -38,100 +47,154 @@ func newTable(r *resource, set *ruleset, m matched, old *table) *table {
 	if t.closed {
 		return t
 	}
-	if old == nil {
-		old = &table{}
-	}
+	was := old.checks()
+	c := &checks{feeds: set.related[r.name]}
 	e := r.eng
-	t.feeds = set.related[r.name]
-	t.plain = len(t.feeds) == 0 && len(e.cfg.checkers) == 0 && len(m.breaker) <= 2 && len(m.flow) <= 1
 	for _, br := range m.breaker {
-		s := carryBreaker(find(br.ID, old.breakers), br, r.name, set.sharedBreaker(br.ID), e)
-		if s == nil {
-			continue
+		if s := carryBreaker(find(br.r.ID, was.breakers), br.r, r, set.sharedBreaker(br.r.ID), e); s != nil {
+			c.breakers = append(c.breakers, s)
 		}
-		t.breakers = append(t.breakers, s)
-		t.plain = t.plain && !br.Shadow
 	}
 	for _, cr := range m.concurrency {
-		s := carryBulkhead(find(cr.ID, old.bulkheads, old.queues), cr, r.name, set.sharedBulkhead(cr.ID), e)
-		if s == nil {
+		s := carryBulkhead(find(cr.r.ID, was.bulkheads, was.queues), cr.r, r, set.sharedBulkhead(cr.r.ID), e)
+		switch {
+		case s == nil:
 			continue
+		case cr.r.MaxWait > 0:
+			c.queues = append(c.queues, s)
+		default:
+			c.bulkheads = append(c.bulkheads, s)
 		}
-		if cr.MaxWait > 0 {
-			t.queues = append(t.queues, s)
-		} else {
-			t.bulkheads = append(t.bulkheads, s)
-		}
-		t.bulkheadCallers = addCaller(t.bulkheadCallers, cr.Origin)
-		t.plain = t.plain && !cr.Shadow && cr.MaxWait == 0 && s.unconditional()
-	}
-	for _, s := range slices.Concat(t.bulkheads, t.queues) {
-		if s.always() {
-			t.always = append(t.always, s.bulkhead)
-		}
+		c.bulkheadCallers = addCaller(c.bulkheadCallers, cr.r.Origin)
 	}
 	for _, fr := range m.flow {
-		s := carryRate(find(fr.ID, old.rates, old.paces), fr, r.name, set, e)
-		if s == nil {
+		s := carryRate(find(fr.r.ID, was.rates, was.paces), fr.r, r, set, e)
+		switch {
+		case s == nil:
 			continue
+		case s.waits():
+			c.paces = append(c.paces, s)
+		default:
+			c.rates = append(c.rates, s)
 		}
-		if s.waits() {
-			t.paces = append(t.paces, s)
-		} else {
-			t.rates = append(t.rates, s)
-		}
-		t.rateCallers = addCaller(t.rateCallers, fr.Origin)
-		t.plain = t.plain && !fr.Shadow && !s.waits() && s.gauge == nil && s.unconditional()
+		c.rateCallers = addCaller(c.rateCallers, fr.r.Origin)
 	}
-	retire(old.queues, t.queues)
-	t.account(old)
+	for _, s := range slices.Concat(c.bulkheads, c.queues) {
+		if s.always() {
+			c.always = append(c.always, s.bulkhead)
+		}
+	}
+	retire(was.queues, c.queues)
+	r.account(was, c)
+	t.hold(c)
 	return t
 }
 
-// tallies returns what is counted for each rule.
-func (t *table) tallies() []*tally {
-	var all []*tally
-	for _, s := range t.breakers {
-		all = append(all, s.tally)
+// hold makes the table plain if the checks allow it.
+func (t *table) hold(c *checks) {
+	plain := len(c.queues)+len(c.paces)+len(c.feeds)+len(t.res.eng.cfg.checkers) == 0 &&
+		len(c.breakers) <= 2 && len(c.bulkheads) <= 1 && len(c.rates) <= 1
+	for _, s := range c.breakers {
+		plain = plain && !s.rule.Shadow
 	}
-	for _, s := range slices.Concat(t.bulkheads, t.queues) {
-		all = append(all, s.tally)
+	for _, s := range c.bulkheads {
+		plain = plain && s.always()
 	}
-	for _, s := range slices.Concat(t.rates, t.paces) {
-		all = append(all, s.tally)
+	for _, s := range c.rates {
+		plain = plain && !s.rule.Shadow && s.unconditional()
 	}
-	return all
+	if !plain {
+		t.lists = c
+		return
+	}
+	t.plain = true
+	if len(c.breakers) > 0 {
+		t.breaker0 = c.breakers[0]
+	}
+	if len(c.breakers) > 1 {
+		t.breaker1 = c.breakers[1]
+	}
+	if len(c.bulkheads) > 0 {
+		t.bulkhead = c.bulkheads[0]
+	}
+	if len(c.rates) > 0 {
+		t.rate = c.rates[0]
+	}
 }
 
-// account keeps the counts of old's rules that are not in t. Caller holds the resource's lock.
-func (t *table) account(old *table) {
-	now := t.tallies()
-	for _, o := range old.tallies() {
-		if !slices.Contains(now, o) {
-			t.res.gone[o.kind].blocked += o.blocked.Load()
-			t.res.gone[o.kind].shadowed += o.shadowed.Load()
-		}
+// checks returns the table's checks as lists, for everything but calls.
+func (t *table) checks() *checks {
+	if t == nil {
+		return &checks{}
 	}
+	if t.lists != nil {
+		return t.lists
+	}
+	c := &checks{}
+	if t.breaker0 != nil {
+		c.breakers = append(c.breakers, t.breaker0)
+	}
+	if t.breaker1 != nil {
+		c.breakers = append(c.breakers, t.breaker1)
+	}
+	if t.bulkhead != nil {
+		c.bulkheads = append(c.bulkheads, t.bulkhead)
+	}
+	if t.rate != nil {
+		c.rates = append(c.rates, t.rate)
+	}
+	return c
 }
 
 // idle reports whether every state is as good as new, so that the table may be dropped.
 func (t *table) idle(now time.Duration) bool {
-	for _, s := range t.breakers {
+	c := t.checks()
+	for _, s := range c.breakers {
 		if s.own && !s.breaker.Idle(now) {
 			return false
 		}
 	}
-	for _, s := range slices.Concat(t.bulkheads, t.queues) {
+	for _, s := range slices.Concat(c.bulkheads, c.queues) {
 		if !s.idle() {
 			return false
 		}
 	}
-	for _, s := range slices.Concat(t.rates, t.paces) {
+	for _, s := range slices.Concat(c.rates, c.paces) {
 		if !s.idle(now) {
 			return false
 		}
 	}
 	return true
+}
+
+// tallies returns what is counted for each rule.
+func (c *checks) tallies() []*tally {
+	var all []*tally
+	for _, s := range c.breakers {
+		all = append(all, s.tally)
+	}
+	for _, s := range slices.Concat(c.bulkheads, c.queues) {
+		all = append(all, s.tally)
+	}
+	for _, s := range slices.Concat(c.rates, c.paces) {
+		all = append(all, s.tally)
+	}
+	return all
+}
+
+// account keeps the counts of rules that apply no longer. Caller holds the resource's lock.
+func (r *resource) account(old, now *checks) {
+	kept := now.tallies()
+	for _, o := range old.tallies() {
+		if slices.Contains(kept, o) {
+			continue
+		}
+		if r.gone == nil {
+			r.gone = new([kinds]refusalCounts)
+		}
+		r.gone[o.kind].blocked += o.blocked.Load()
+		r.gone[o.kind].shadowed += o.shadowed.Load()
+	}
 }
 
 // state is what the states of all kinds have in common.
@@ -153,11 +216,17 @@ func find[S state](id string, lists ...[]S) S {
 // retire lets the calls go that wait in the queues of rules that are no longer there.
 func retire(old, now []*bulkheadState) {
 	for _, o := range old {
-		if o.own && find(o.id, now) == nil {
+		if o.own && find(o.rule.ID, now) == nil {
 			o.open()
 		}
 	}
 }
+
+// The origins that are not the name of a caller, as Sentinel has them.
+const (
+	originDefault = "default"
+	originOther   = "other"
+)
 
 // anyone reports whether a rule's origin stands for all callers together.
 func anyone(origin string) bool { return origin == "" || origin == originDefault }
@@ -180,9 +249,3 @@ func concerns(origin, caller string, named []string) bool {
 	}
 	return origin == caller
 }
-
-// The origins that are not the name of a caller, as Sentinel has them.
-const (
-	originDefault = "default"
-	originOther   = "other"
-)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -18,10 +19,9 @@ type work struct {
 	target float64
 	run    func(n int)
 
-	n       int // operations a round
-	perOp   []float64
-	ratio   []float64
-	warmups int
+	n     int // operations a round
+	perOp []float64
+	ratio []float64
 }
 
 const (
@@ -81,16 +81,29 @@ func interleave(floors, works []*work, rounds int, length time.Duration) {
 	for _, w := range all {
 		w.n = calibrate(w.run, length)
 	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	for range rounds {
 		for _, w := range all {
-			start := time.Now()
-			w.run(w.n)
-			w.perOp = append(w.perOp, float64(time.Since(start))/float64(w.n))
+			w.perOp = append(w.perOp, float64(timed(w.run, w.n))/float64(w.n))
 		}
 		for _, w := range works {
 			w.ratio = append(w.ratio, last(w.perOp)/last(floors[w.floor].perOp))
 		}
 	}
+}
+
+// timed returns how long n operations take: the thread's own processor time where the system tells it, so that a round
+// in which another process had the processor counts as what it was.
+func timed(run func(int), n int) time.Duration {
+	if before, ok := cpuTime(); ok {
+		run(n)
+		after, _ := cpuTime()
+		return after - before
+	}
+	start := time.Now()
+	run(n)
+	return time.Since(start)
 }
 
 // calibrate returns how many operations take about length.
