@@ -18,14 +18,17 @@ func newCheck(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Say what rule documents mean, or what is wrong with them",
-		Long: `check reads rule documents, cordon's own and those of Sentinel Java and sentinel-golang, and says of every rule what it
-means, or what is wrong with it and where. "-" reads the standard input.
+		Long: `check reads rule documents, cordon's own and those of Sentinel Java and
+sentinel-golang, and says of every rule what it means, or what is wrong with it
+and where. "-" reads the standard input.
 
-What a Sentinel document is about is told by --kind, else by its name (x.flow.json, app-degrade-rules), else by keys that only one kind of rules
-has. A document with the key "cordon" is cordon's own.
+What a Sentinel document is about is told by --kind, else by its name
+(x.flow.json, app-degrade-rules), else by keys that only one kind of rules has.
+A document with the key "cordon" is cordon's own.
 
-It ends with exit code 0 when every rule is good (there may be warnings), 1 when a rule or a document is refused, and 2 when a file cannot be read
-or it cannot be told what is in it.`,
+It ends with exit code 0 when every rule is good (there may be warnings), 1 when
+a rule or a document is refused, and 2 when a file cannot be read or it cannot
+be told what is in it.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, files []string) error {
 			c.screen = screen.New(s.out)

@@ -16,14 +16,17 @@ func newConvert(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert --to FORMAT FILE",
 		Short: "Write the rules of a document in another form",
-		Long: `convert reads a rule document of any form, as check does, and writes its rules in another: native, sentinel-java or
-sentinel-go. What the other form cannot say is listed on the standard error. "-" reads the standard input.
+		Long: `convert reads a rule document of any form, as check does, and writes its rules
+in another: native, sentinel-java or sentinel-go. What the other form cannot say
+is listed on the standard error. "-" reads the standard input.
 
-Sentinel keeps each kind of rules in a document of its own. Where the rules need several, choose one by --document, or let -o name a folder: all are
-written there, as flow.json, breaker.json and isolation.json.
+Sentinel keeps each kind of rules in a document of its own. Where the rules need
+several, choose one by --document, or let -o name a folder: all are written
+there, as flow.json, breaker.json and isolation.json.
 
-It ends with exit code 0 when every rule was written (parts of it may be lost, which is listed), 1 when a rule or the document was refused or a rule
-could not be written, and 2 when a file cannot be read or written.`,
+It ends with exit code 0 when every rule was written (parts of it may be lost,
+which is listed), 1 when a rule or the document was refused or a rule could not
+be written, and 2 when a file cannot be read or written.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, files []string) error { return c.run(files[0]) },
 	}

@@ -20,11 +20,13 @@ func newGateway(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gateway -c FILE",
 		Short: "Run a gateway in front of HTTP services",
-		Long: `gateway runs a reverse proxy whose calls are held to rules, until it gets SIGINT or SIGTERM. Then it takes no new
-connection, lets what it is serving end, and stops. It logs to the standard error.
+		Long: `gateway runs a reverse proxy whose calls are held to rules, until it gets SIGINT
+or SIGTERM. Then it takes no new connection, lets what it is serving end, and
+stops. It logs to the standard error.
 
-It ends with exit code 0 when it was told to, 1 when its configuration is refused or it had to stop serving, and 2 when the configuration cannot be
-read or an address cannot be listened on.`,
+It ends with exit code 0 when it was told to, 1 when its configuration is
+refused or it had to stop serving, and 2 when the configuration cannot be read
+or an address cannot be listened on.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			logger, err := newLogger(s.err, format, level)

@@ -118,8 +118,11 @@ func (s *stage) state(service *service, snapshot cordon.Snapshot) string {
 		switch r.Kind {
 		case cordon.KindFlow.String():
 			now := s.clock.Now()
-			last := between(s.journal.admitted(service.name), now-time.Second, now)
-			return fmt.Sprintf("%d of %.0f last second", len(last), r.Limit)
+			last := len(between(s.journal.admitted(service.name), now-time.Second, now))
+			if float64(last) > r.Limit { // it was lowered less than a second ago
+				return fmt.Sprintf("%d last second, now %.0f", last, r.Limit)
+			}
+			return fmt.Sprintf("%d of %.0f last second", last, r.Limit)
 		case cordon.KindConcurrency.String():
 			inFlight, _ := service.busy()
 			return fmt.Sprintf("%d of %.0f at once", inFlight, r.Limit)
