@@ -15,6 +15,7 @@ import (
 type Engine struct {
 	cfg            config
 	clock          clock.Clock
+	system         *clock.SystemClock // the clock, if it is the system's: calls read it without an interface
 	log            *logger
 	blockObservers []func(BlockEvent)
 
@@ -42,6 +43,7 @@ func New(opts ...Option) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{cfg: cfg, clock: cfg.clock, log: newLogger(cfg.logger, cfg.clock)}
+	e.system, _ = cfg.clock.(*clock.SystemClock)
 	for _, o := range cfg.observers {
 		if o.Block != nil {
 			e.blockObservers = append(e.blockObservers, o.Block)

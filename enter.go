@@ -47,9 +47,14 @@ func (e *Engine) Enter(ctx context.Context, req Request) (Entry, error) {
 
 // enter is Enter on a resource; req is nil for a plain call.
 func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, error) {
-	t := r.current()
-	if t == nil {
-		return r.eng.resources.get(r.name).enter(ctx, cost, req)
+	if r == nil { // the zero handle
+		return Entry{}, nil
+	}
+	t := r.table.Load()
+	if t == nil || t.version != r.eng.version.Load() {
+		if t = r.compile(); t == nil { // dropped meanwhile
+			return r.eng.resources.get(r.name).enter(ctx, cost, req)
+		}
 	}
 	if ctx == nil {
 		ctx = context.Background()
@@ -61,7 +66,12 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 	if !t.plain {
 		return t.enterAny(ctx, cost, req)
 	}
-	now := r.eng.clock.Now()
+	var now time.Duration
+	if s := r.eng.system; s != nil {
+		now = s.Now()
+	} else {
+		now = r.eng.clock.Now()
+	}
 	var p0, p1 breaker.Permit
 	if s := t.breaker0; s != nil {
 		var retryAfter time.Duration

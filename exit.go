@@ -88,7 +88,12 @@ func (e *Entry) End(outcome Outcome) {
 		outcome = Failure
 	}
 	t := e.table
-	now := t.res.eng.clock.Now()
+	var now time.Duration
+	if s := t.res.eng.system; s != nil {
+		now = s.Now()
+	} else {
+		now = t.res.eng.clock.Now()
+	}
 	latency := max(now-e.start, 0)
 	t.res.completed(now, outcome, latency)
 	cost := int(uint32(state))

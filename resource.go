@@ -211,17 +211,11 @@ func (h Resource) Name() string {
 
 // Enter is Engine.Enter for a request with nothing set but the resource.
 func (h Resource) Enter(ctx context.Context) (Entry, error) {
-	if h.r == nil {
-		return Entry{}, nil
-	}
 	return h.r.enter(ctx, 1, nil)
 }
 
 // EnterWith is Engine.Enter; req.Resource is not looked at.
 func (h Resource) EnterWith(ctx context.Context, req Request) (Entry, error) {
-	if h.r == nil {
-		return Entry{}, nil
-	}
 	if req.Cost < 0 {
 		return Entry{}, ErrInvalidCost
 	}

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // time.Since uses it as long as the origin has its monotonic part.
 func TestSystemReadsTheMonotonicClock(t *testing.T) {
 	t.Parallel()
-	origin := System().(*system).origin
+	origin := System().(*SystemClock).origin
 	require.NotEqual(t, origin.Round(0), origin, "the origin has lost its monotonic part")
 }
 
