@@ -149,10 +149,25 @@ func (s *state) acquireMoving(now time.Duration, n int64) (v verdict, ref uint64
 			s.setLimit(warmCalls(rate, s.max, s.per))
 		}
 	}
-	v, ref, retryAfter = s.acquire(now, n)
-	if w != nil && v == admitted {
-		w.passed.Add(n)
+	if limit := s.cur.Load(); w != nil && n > limit && n <= s.max && s.usage(now) == 0 {
+		v, ref, retryAfter = s.acquireWhole(now, n, limit)
+	} else {
+		v, ref, retryAfter = s.acquire(now, n)
 	}
+	if w != nil {
+		w.saw(v, n, retryAfter)
+	}
+	return v, ref, retryAfter
+}
+
+// acquireWhole admits a call that costs more than a cold limit alone, where nothing else is in use: it could never pass,
+// nor warm anything, otherwise.
+func (s *state) acquireWhole(now time.Duration, n, limit int64) (v verdict, ref uint64, retryAfter time.Duration) {
+	s.parts.warm.mu.Lock()
+	defer s.parts.warm.mu.Unlock()
+	s.setLimit(n)
+	v, ref, retryAfter = s.acquire(now, n)
+	s.setLimit(limit)
 	return v, ref, retryAfter
 }
 
@@ -169,8 +184,8 @@ func (s *state) acquirePaced(now time.Duration, n int64) (v verdict, ref uint64,
 		}
 	}
 	v, ref, turn, after := p.acquire(s.parts.origin.ticks(now), n)
-	if w != nil && v == admitted {
-		w.passed.Add(n)
+	if w != nil {
+		w.saw(v, n, retry(after))
 	}
 	return v, ref, nanos(turn), retry(after)
 }

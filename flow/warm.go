@@ -12,11 +12,13 @@ import (
 // there to full tokens the time between two calls grows linearly to factor times the warm one. The store begins full, and
 // full traffic empties it to warning in the rule's warm-up time.
 //
-// It differs from Sentinel where that gets stuck: a resource that passes (about) what its cold limit lets pass is busy
-// and warms, where whole calls make that limit lower than the curve; and tokens never go below zero.
+// It differs from Sentinel where that gets stuck: a resource is busy, and its store does not fill above warning, also when
+// calls were refused for its limit, be it that whole calls make that limit lower than the curve, or that it lets calls
+// pass in bursts; and tokens never go below zero.
 type warmth struct {
 	next   atomic.Int64 // the reading from which the store is due to be brought up to date
-	passed atomic.Int64 // since then
+	passed atomic.Int64 // calls since the store was brought up to date
+	held   atomic.Bool  // whether calls were refused since then
 
 	mu     sync.Mutex // guards stored and last
 	stored float64
@@ -26,12 +28,11 @@ type warmth struct {
 	warning float64
 	full    float64
 	slope   float64 // seconds per call and token above warning
-	busy    float64 // calls per second from which a resource is busy
+	busy    float64 // calls per second from which a resource is busy anyway
 	step    time.Duration
 }
 
-// nearlyCold is what share of the cold limit makes a resource busy: the limit may hold a caller back for a moment at
-// each step.
+// nearlyCold is from what share of the cold rate on a resource is busy: a step may see a call less.
 const nearlyCold = 0.9
 
 // newWarmth returns the warmth of a cold resource. rate is the warm rate in calls per second; cold is what can really pass
@@ -41,7 +42,7 @@ func newWarmth(rate, cold, factor float64, warmUp, per, now time.Duration) *warm
 	w := &warmth{rate: rate, warning: seconds * rate / (factor - 1), busy: nearlyCold * cold}
 	w.full = w.warning + 2*seconds*rate/(1+factor)
 	w.slope = (factor - 1) / rate / (w.full - w.warning)
-	// Steps of a second as in Sentinel; shorter for short intervals, long enough to see a cold call pass in each.
+	// Steps of a second as in Sentinel; shorter for short intervals, but long enough to see a call pass at the cold rate.
 	w.step = min(max(per, 100*time.Millisecond), time.Second)
 	w.step = max(w.step, time.Duration(float64(time.Second)/cold))
 	w.stored, w.last = w.full, now
@@ -51,6 +52,15 @@ func newWarmth(rate, cold, factor float64, warmUp, per, now time.Duration) *warm
 
 // due reports whether the store must be brought up to date before a call at now.
 func (w *warmth) due(now time.Duration) bool { return int64(now) >= w.next.Load() }
+
+// saw counts a call that was decided.
+func (w *warmth) saw(v verdict, n int64, retryAfter time.Duration) {
+	if v == admitted {
+		w.passed.Add(n)
+	} else if retryAfter > 0 && !w.held.Load() {
+		w.held.Store(true)
+	}
+}
 
 // advance brings the store up to date and returns the rate now in calls per second. It reports false if another caller is
 // at it.
@@ -62,12 +72,16 @@ func (w *warmth) advance(now time.Duration) (rate float64, ok bool) {
 	if now-w.last < w.step {
 		return 0, false
 	}
-	passed := float64(w.passed.Swap(0))
-	seconds := (now - w.last).Seconds()
-	if w.stored < w.warning || passed < max(1, math.Floor(w.busy*seconds)) {
+	passed, held := float64(w.passed.Swap(0)), w.held.Swap(false)
+	seconds, idle := (now - w.last).Seconds(), 0.0
+	if step := w.step.Seconds(); seconds >= 2*step {
+		seconds, idle = step, seconds-step // whatever passed did in the first step: the next call would have come here
+	}
+	if w.stored < w.warning || !held && passed < max(1, math.Floor(w.busy*seconds)) {
 		w.stored = min(w.full, w.stored+seconds*w.rate)
 	}
 	w.stored = max(0, w.stored-passed)
+	w.stored = min(w.full, w.stored+idle*w.rate)
 	w.last = now
 	w.next.Store(int64(now + w.step))
 	return w.current(), true
