@@ -84,12 +84,13 @@ func (t *transport) enter(req *http.Request) (*call, error) {
 			_ = req.Body.Close() // nothing was sent: there is no one to tell
 		}
 	}()
-	ent, err := t.eng.Enter(req.Context(), t.cfg.request(req, t.cfg.clientName(req), false))
+	name := t.cfg.clientName(req)
+	ent, err := t.eng.Enter(req.Context(), t.cfg.request(req, name, false))
 	if err != nil {
 		return nil, err
 	}
 	entered = true
-	return &call{ent: ent, cfg: t.cfg, req: req}, nil
+	return &call{ent: ent, eng: t.eng, cfg: t.cfg, name: name, req: req}, nil
 }
 
 // errNoResponse judges a base that broke the RoundTripper's contract; http.Client has an error of its own for it.
@@ -99,7 +100,9 @@ var errNoResponse = errors.New("nethttp: the round tripper returned neither a re
 // found abandoned.
 type call struct {
 	ent    cordon.Entry
+	eng    *cordon.Engine
 	cfg    *config
+	name   string
 	req    *http.Request
 	status int
 	header http.Header
@@ -143,6 +146,6 @@ func (c *call) finish(err error) bool {
 	}
 	e := Ending{Request: c.req, Status: c.status, Header: c.header, Err: err}
 	e.Default = clientOutcome(e, c.ent.Classify)
-	c.ent.End(c.cfg.judge(e))
+	c.ent.End(c.cfg.judge(c.eng, c.name, e))
 	return true
 }

@@ -96,7 +96,7 @@ func WithArgs(f func(*http.Request) []any) Option {
 }
 
 // WithOutcome sets how endings are judged: f sees what the default would be in Ending.Default and returns that or another.
-// If f panics, the default stands. With a client it may be called by a goroutine of the request's context.
+// If f panics, the default stands and the engine reports a fault (cordon.Observer.Fault). With a client it may be called by a goroutine of the request's context.
 func WithOutcome(f func(Ending) cordon.Outcome) Option {
 	return optionFunc(func(c *config) { c.outcome = f })
 }

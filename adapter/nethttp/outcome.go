@@ -3,6 +3,7 @@ package nethttp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/cordon-go/cordon"
@@ -31,13 +32,24 @@ type Ending struct {
 	Default cordon.Outcome
 }
 
-// judge asks the option, if there is one, about an ending whose Default is set.
-func (c *config) judge(e Ending) (o cordon.Outcome) {
+// judge asks the option, if there is one, about an ending whose Default is set. If it panics, that is a fault of the engine's user: the call
+// has ended all the same, and the engine is told.
+func (c *config) judge(eng *cordon.Engine, resource string, e Ending) (o cordon.Outcome) {
 	if c.outcome == nil {
 		return e.Default
 	}
 	o = e.Default
-	defer func() { _ = recover() }()
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		err, ok := p.(error)
+		if !ok {
+			err = fmt.Errorf("panic: %v", p)
+		}
+		eng.ReportFault("WithOutcome of adapter/nethttp", resource, err)
+	}()
 	return c.outcome(e)
 }
 

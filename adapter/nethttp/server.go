@@ -54,7 +54,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		panicked := recover()
 		if panicked != nil || returned {
-			ent.End(h.outcome(r, rec, panicked))
+			ent.End(h.outcome(name, r, rec, panicked))
 		} else {
 			ent.End(cordon.Failure) // runtime.Goexit
 		}
@@ -70,11 +70,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	returned = true
 }
 
-func (h *handler) outcome(r *http.Request, rec *recorder, panicked any) cordon.Outcome {
+func (h *handler) outcome(name string, r *http.Request, rec *recorder, panicked any) cordon.Outcome {
 	e := Ending{Request: r, Status: rec.final(), Header: rec.Header(), Hijacked: rec.hijacked, Panic: panicked}
 	if panicked != nil {
 		e.Status = rec.status // the server sends none of its own for a handler that panicked
 	}
 	e.Default = serverOutcome(e)
-	return h.cfg.judge(e)
+	return h.cfg.judge(h.eng, name, e)
 }
