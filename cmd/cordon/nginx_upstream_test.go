@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// findNginx returns where nginx is. Without it the test is skipped, but not where everything is to be tested.
+func findNginx(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"nginx", "/usr/sbin/nginx", "/usr/local/sbin/nginx"} { // users may not have these folders in their PATH
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	const why = "nginx is not installed (Debian: apt-get install --no-install-recommends nginx-light wrk)"
+	if os.Getenv("CI") != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+	return ""
+}
+
+// A nginx is a running nginx with /shop, which answers 200, and /broken, which answers 500.
+type nginx struct {
+	url string
+	log string
+}
+
+// startNginx starts an nginx that keeps everything in a folder of the test, and ends with it.
+func startNginx(t *testing.T, path string) *nginx {
+	t.Helper()
+	about, err := exec.Command(path, "-V").CombinedOutput()
+	require.NoError(t, err, string(about))
+	for range 5 { // somebody else may take the port before nginx does
+		folder := t.TempDir()
+		free, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		address := free.Addr().String()
+		require.NoError(t, free.Close())
+		config := filepath.Join(folder, "nginx.conf")
+		require.NoError(t, os.WriteFile(config, nginxConfig(folder, address, string(about)), 0o644))
+		n := &nginx{url: "http://" + address, log: filepath.Join(folder, "arrivals.log")}
+		p := startProcess(t, path, "-p", folder, "-c", config)
+		if p.await(func() bool { return reachable(n.url + "/ready") }) {
+			t.Cleanup(func() { require.NoError(t, p.stop(), "nginx: %s", p.log.String()) })
+			return n
+		}
+		_ = p.stop() // it ended by itself
+		t.Logf("nginx at %s did not start: %s", address, p.log.String())
+	}
+	t.Fatal("nginx did not start")
+	return nil
+}
+
+// nginxConfig is the configuration of one process, which is the current user's. about is what nginx says it was built with.
+func nginxConfig(folder, address, about string) []byte {
+	var c bytes.Buffer
+	fmt.Fprintf(&c, `daemon off;
+master_process off;
+pid %[1]s/nginx.pid;
+error_log stderr warn;
+events {}
+http {
+	log_format arrivals "$msec $request_time $uri";
+	access_log %[1]s/arrivals.log arrivals;
+	client_body_temp_path %[1]s/client_body;
+`, folder)
+	for _, module := range []string{"proxy", "fastcgi", "uwsgi", "scgi"} {
+		if !strings.Contains(about, "--without-http_"+module+"_module") {
+			fmt.Fprintf(&c, "\t%s_temp_path %s/%[1]s;\n", module, folder)
+		}
+	}
+	fmt.Fprintf(&c, `	add_header Upstream nginx always;
+	server {
+		listen %s;
+		location = /shop { return 200 "sold\n"; }
+		location = /broken { return 500 "broken\n"; }
+		location = /ready { access_log off; return 204; }
+	}
+}
+`, address)
+	return c.Bytes()
+}
+
+// reachable reports whether something answers there.
+func reachable(url string) bool {
+	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Get(url)
+	if err != nil {
+		return false
+	}
+	_ = response.Body.Close() // nothing was asked but whether it is there
+	return response.StatusCode < 300
+}
+
+// moments are milliseconds since 1970, in order.
+type moments []int64
+
+// arrivals returns when the requests for that path arrived: nginx notes when each was done, and how long after its first byte.
+func (n *nginx) arrivals(t *testing.T, path string) moments {
+	t.Helper()
+	f, err := os.Open(n.log)
+	require.NoError(t, err)
+	defer f.Close()
+	var ms moments
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		require.Len(t, fields, 3, lines.Text())
+		if fields[2] == path {
+			ms = append(ms, millis(t, fields[0])-millis(t, fields[1]))
+		}
+	}
+	require.NoError(t, lines.Err())
+	slices.Sort(ms)
+	return ms
+}
+
+// millis reads seconds with three decimals.
+func millis(t *testing.T, seconds string) int64 {
+	t.Helper()
+	whole, thousandths, found := strings.Cut(seconds, ".")
+	require.True(t, found && len(thousandths) == 3, seconds)
+	n, err := strconv.ParseInt(whole+thousandths, 10, 64)
+	require.NoError(t, err)
+	return n
+}
+
+// from returns the moments at and after one.
+func (m moments) from(first int64) moments {
+	i, _ := slices.BinarySearch(m, first)
+	return m[i:]
+}
+
+// to returns the moments before one.
+func (m moments) to(end int64) moments {
+	i, _ := slices.BinarySearch(m, end)
+	return m[:i]
+}
+
+func (m moments) between(first, end int64) int { return len(m.from(first).to(end)) }
+
+func (m moments) last() int64 { return m[len(m)-1] }
+
+func (m moments) span() time.Duration { return time.Duration(m.last()-m[0]) * time.Millisecond }
+
+// trailing is how many moments lie in the second that ends with the one at i.
+func (m moments) trailing(i int) int { return i + 1 - len(m.to(m[i]-999)) }
+
+// worst is the number of moments in the second with the most of them, wherever it begins.
+func (m moments) worst() int {
+	worst := 0
+	for i := range m {
+		worst = max(worst, m.trailing(i))
+	}
+	return worst
+}
+
+// firstAbove is the first moment that ends a second with more than that many; far in the future if there is none.
+func (m moments) firstAbove(count int) int64 {
+	for i := range m {
+		if m.trailing(i) > count {
+			return m[i]
+		}
+	}
+	return 1 << 60
+}
+
+// lastAbove is the last such moment, 0 if there is none.
+func (m moments) lastAbove(count int) int64 {
+	for i := len(m) - 1; i >= 0; i-- {
+		if m.trailing(i) > count {
+			return m[i]
+		}
+	}
+	return 0
+}
+
+func TestMoments(t *testing.T) {
+	m := moments{0, 1, 1, 500, 999, 1000, 1001, 1001, 2000, 2000}
+	require.Equal(t, []int{1, 3, 3, 4, 5, 5, 5, 5, 4, 4}, []int{ // of equal moments the last counts all
+		m.trailing(0), m.trailing(2), m.trailing(2), m.trailing(3), m.trailing(4), m.trailing(5), m.trailing(7), m.trailing(7), m.trailing(9), m.trailing(9),
+	})
+	require.Equal(t, 5, m.worst())
+	require.Zero(t, moments{}.worst())
+	require.EqualValues(t, 500, m.firstAbove(3))
+	require.EqualValues(t, 2000, m.lastAbove(3))
+	require.EqualValues(t, 1001, m.lastAbove(4))
+	require.Zero(t, m.lastAbove(5))
+	require.Greater(t, m.firstAbove(5), int64(1)<<50)
+	require.Equal(t, 4, m.between(1, 999+1)) // 1, 1, 500, 999
+	require.Equal(t, 2*time.Second, m.span())
+}
