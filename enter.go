@@ -97,11 +97,10 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 		}
 	}
 	r.passed.Add(1)
-	var more *entryMore
 	if req != nil && req.Classify != nil {
-		more = &entryMore{classify: req.Classify}
+		t = t.carrying(&unusual{classify: req.Classify})
 	}
-	return Entry{table: t, ctx: ctx, start: now, permits: pack(p0, p1), state: uint64(cost), more: more}, nil
+	return Entry{table: t, start: now, permits: pack(p0, p1), state: uint64(cost)}, nil
 }
 
 // giveUp counts a caller that gave up while it waited, or had before.
@@ -226,14 +225,14 @@ func (t *table) enterAny(ctx context.Context, cost int, req *Request) (Entry, er
 	for _, g := range t.lists.feeds {
 		g.passes.Add(c.now, cost)
 	}
-	ent := Entry{table: t, ctx: ctx, start: c.now, permits: pack(h.permits[0], h.permits[1]), state: uint64(cost)}
 	if len(h.morePermits) > 0 || len(h.bulkheads) > 0 || h.checked != nil || req != nil && req.Classify != nil {
-		ent.more = &entryMore{permits: h.morePermits, bulkheads: h.bulkheads, checked: h.checked, admittedBy: h.admittedBy}
+		u := &unusual{permits: h.morePermits, bulkheads: h.bulkheads, checked: h.checked, admittedBy: h.admittedBy}
 		if req != nil {
-			ent.more.classify = req.Classify
+			u.classify = req.Classify
 		}
+		t = t.carrying(u)
 	}
-	return ent, nil
+	return Entry{table: t, start: c.now, permits: pack(h.permits[0], h.permits[1]), state: uint64(cost)}, nil
 }
 
 // reserve asks every check in order. What it reserved before an error is in h.

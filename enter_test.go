@@ -71,8 +71,13 @@ func TestRoundRetry(t *testing.T) {
 	t.Parallel()
 	last, lastIndex := time.Duration(0), retryUnknown
 	for d := time.Nanosecond; d < 4*365*24*time.Hour; d += d/7 + 1 {
-		i, r := roundRetry(d)
+		i, above, r := roundRetry(d)
 		require.GreaterOrEqual(t, r, d)
+		require.Less(t, above, d)
+		j, _, _ := roundRetry(above + 1)
+		require.Equal(t, i, j, "all above %v up to %v have one index", above, r)
+		j, _, _ = roundRetry(above)
+		require.Less(t, j, i)
 		require.LessOrEqual(t, r, max(d+d/4+time.Millisecond, time.Millisecond))
 		require.GreaterOrEqual(t, r, last)
 		require.Less(t, i, retrySlots)
@@ -83,9 +88,9 @@ func TestRoundRetry(t *testing.T) {
 		}
 		last, lastIndex = r, i
 	}
-	i, _ := roundRetry(math.MaxInt64)
+	i, _, _ := roundRetry(math.MaxInt64)
 	require.Less(t, i, retrySlots)
-	i, r := roundRetry(-5)
+	i, _, r := roundRetry(-5)
 	require.Equal(t, retryNever, i)
 	require.EqualValues(t, -1, r)
 }
@@ -196,15 +201,15 @@ func TestDefaultClassification(t *testing.T) {
 	}
 	require.Equal(t, "open", snap(t, e, "r").Rules[0].State)
 
-	require.Equal(t, Failure, DefaultClassifier(bg, context.Canceled), "somebody else's cancellation is a failure")
-	require.Equal(t, Success, DefaultClassifier(bg, nil))
-	require.Equal(t, Ignored, DefaultClassifier(bg, fmt.Errorf("inner: %w", &BlockedError{})))
+	require.Equal(t, Failure, DefaultClassifier(context.DeadlineExceeded))
+	require.Equal(t, Success, DefaultClassifier(nil))
+	require.Equal(t, Ignored, DefaultClassifier(fmt.Errorf("inner: %w", &BlockedError{})))
 }
 
 func TestClassifiers(t *testing.T) {
 	t.Parallel()
 	rec := &recorder{}
-	e, _ := newTest(t, Rules{}, WithObserver(rec.observer()), WithClassifier(func(_ context.Context, err error) Outcome {
+	e, _ := newTest(t, Rules{}, WithObserver(rec.observer()), WithClassifier(func(err error) Outcome {
 		if errors.Is(err, errBoom) {
 			return Ignored
 		}
@@ -218,7 +223,7 @@ func TestClassifiers(t *testing.T) {
 	require.Len(t, rec.faults, 1)
 	require.Equal(t, "classifier", rec.faults[0].Where)
 
-	ent, err := e.Enter(bg, Request{Resource: "r", Classify: func(context.Context, error) Outcome { return Outcome(77) }})
+	ent, err := e.Enter(bg, Request{Resource: "r", Classify: func(error) Outcome { return Outcome(77) }})
 	require.NoError(t, err)
 	require.Equal(t, Failure, ent.Classify(errBoom), "an unknown outcome is a failure")
 	err = errBoom

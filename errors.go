@@ -3,6 +3,7 @@ package cordon
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"strconv"
 	"sync/atomic"
@@ -68,6 +69,7 @@ type BlockedError struct {
 	// above what the rule can ever let pass.
 	RetryAfter time.Duration
 
+	above time.Duration // the retry-after times up to RetryAfter and above this are rounded to it
 	cause error
 }
 
@@ -108,17 +110,18 @@ const (
 	retrySlots   = retryFirst + 4*38 // 2^37 ms is four years
 )
 
-// roundRetry rounds d up to a step and returns the step's index.
-func roundRetry(d time.Duration) (index int, rounded time.Duration) {
+// roundRetry rounds d up to a step; it returns the step's index, and the time above which, up to rounded, times are rounded to it.
+func roundRetry(d time.Duration) (index int, above, rounded time.Duration) {
 	switch {
 	case d < 0:
-		return retryNever, -1
+		return retryNever, math.MinInt64, -1
 	case d == 0:
-		return retryUnknown, 0
+		return retryUnknown, -1, 0
 	}
 	ms := uint64((d + time.Millisecond - 1) / time.Millisecond)
 	if ms < 4 {
-		return retryFirst + int(ms), time.Duration(ms) * time.Millisecond
+		rounded = time.Duration(ms) * time.Millisecond
+		return retryFirst + int(ms), rounded - time.Millisecond, rounded
 	}
 	shift := bits.Len64(ms) - 3 // keep three bits: 4 to 7 quarters
 	top := (ms + 1<<shift - 1) >> shift
@@ -129,33 +132,43 @@ func roundRetry(d time.Duration) (index int, rounded time.Duration) {
 	if index >= retrySlots {
 		index, top, shift = retrySlots-1, 7, (retrySlots-1-retryFirst-7)/4
 	}
-	return index, time.Duration(top<<shift) * time.Millisecond
+	rounded = time.Duration(top<<shift) * time.Millisecond
+	step := time.Millisecond << shift
+	if top == 4 && shift > 0 {
+		step /= 2 // the steps below an octave are half as wide
+	}
+	return index, rounded - step, rounded
 }
 
 // refusals keeps the errors of one rule on one resource, by retry-after. The table is made
 // with the first refusal.
 type refusals struct {
+	last  atomic.Pointer[BlockedError]
 	table atomic.Pointer[[retrySlots]atomic.Pointer[BlockedError]]
 }
 
-// find returns the kept error for a refusal, or nil if there is none or the limit has moved since by more than a tenth, as
-// warming and memory-bound limits do.
-func (f *refusals) find(retryAfter time.Duration, limit float64) *BlockedError {
+// find returns the kept error for a refusal, or nil if there is none.
+func (f *refusals) find(retryAfter time.Duration) *BlockedError {
+	// Mostly it is the same as the last one, which saves the rounding.
+	if b := f.last.Load(); b != nil && retryAfter <= b.RetryAfter && retryAfter > b.above {
+		return b
+	}
 	t := f.table.Load()
 	if t == nil {
 		return nil
 	}
-	i, _ := roundRetry(retryAfter)
-	if b := t[i].Load(); b != nil && b.Limit >= 0.9*limit && b.Limit <= 1.1*limit {
-		return b
+	i, _, _ := roundRetry(retryAfter)
+	b := t[i].Load()
+	if b != nil {
+		f.last.Store(b)
 	}
-	return nil
+	return b
 }
 
 // keep sets the error's retry-after and keeps it for calls refused alike.
 func (f *refusals) keep(b *BlockedError, retryAfter time.Duration) *BlockedError {
-	i, rounded := roundRetry(retryAfter)
-	b.RetryAfter = rounded
+	var i int
+	i, b.above, b.RetryAfter = roundRetry(retryAfter)
 	t := f.table.Load()
 	if t == nil {
 		t = new([retrySlots]atomic.Pointer[BlockedError])
@@ -164,8 +177,12 @@ func (f *refusals) keep(b *BlockedError, retryAfter time.Duration) *BlockedError
 		}
 	}
 	t[i].Store(b)
+	f.last.Store(b)
 	return b
 }
 
 // forget drops the kept errors, since what they say is out of date.
-func (f *refusals) forget() { f.table.Store(nil) }
+func (f *refusals) forget() {
+	f.table.Store(nil)
+	f.last.Store(nil)
+}

@@ -1,7 +1,6 @@
 package cordon
 
 import (
-	"context"
 	"sync/atomic"
 	"time"
 
@@ -9,30 +8,36 @@ import (
 	"github.com/cordon-go/cordon/flow"
 )
 
-// Entry is an admitted call. It is a value without allocation, made to fit into registers; keep it in one variable and do not
-// copy it once it is in use: a copy does not know that the other has ended. The zero Entry, as refusals return it, is ended.
+// Entry is an admitted call. It is a value of four words, which stay in registers, without allocation; keep it in one variable
+// and do not copy it once it is in use: a copy does not know that the other has ended. The zero Entry, as refusals return it, is ended.
 type Entry struct {
-	table   *table
-	ctx     context.Context
+	table   *table // one of the call's own if it is unusual
 	start   time.Duration
 	permits uint64 // of the first two breakers
 	state   uint64 // the cost and the ended flag
-	more    *entryMore
 }
 
 // ended is the flag in an entry's state; the cost is in the 32 bits below.
 const ended = 1 << 32
 
-// pack puts two permits into one word: a result of more words than there are registers would go over the stack.
+// pack puts two permits into one word.
 func pack(p0, p1 breaker.Permit) uint64 { return uint64(p0) | uint64(p1)<<32 }
 
-// entryMore is what unusual calls hold besides.
-type entryMore struct {
+// unusual is what a call holds besides, which few calls do: they have a table of their own to carry it.
+type unusual struct {
+	table
 	permits    []breaker.Permit // of the third breaker on
 	bulkheads  []*flow.Bulkhead
 	checked    *CheckedCall
 	admittedBy []Checker
 	classify   Classifier
+}
+
+// carrying returns a copy of the table that carries u.
+func (t *table) carrying(u *unusual) *table {
+	u.table = *t
+	u.table.unusual = u
+	return &u.table
 }
 
 // Exit ends the call with the error that *errp then holds; with a nil errp it is a success. Deferred directly, as in
@@ -63,12 +68,11 @@ func (e *Entry) Classify(err error) (outcome Outcome) {
 	}
 	eng := e.table.res.eng
 	classify := eng.cfg.classify
-	if e.more != nil && e.more.classify != nil {
-		classify = e.more.classify
+	if u := e.table.unusual; u != nil && u.classify != nil {
+		classify = u.classify
 	}
 	outcome = Failure
-	ctx := e.ctx
-	eng.guard("classifier", e.table.res.name, func() { outcome = classify(ctx, err) })
+	eng.guard("classifier", e.table.res.name, func() { outcome = classify(err) })
 	if outcome > Ignored {
 		outcome = Failure
 	}
@@ -122,19 +126,20 @@ func (e *Entry) endAny(now time.Duration, cost int, outcome Outcome, latency tim
 		case 1:
 			s.breaker.Done(now, breaker.Permit(e.permits>>32), outcome, latency)
 		default:
-			s.breaker.Done(now, e.more.permits[i-2], outcome, latency)
+			s.breaker.Done(now, e.table.unusual.permits[i-2], outcome, latency)
 		}
 	}
 	for _, b := range lists.always {
 		b.Release(cost)
 	}
-	if e.more == nil {
+	u := e.table.unusual
+	if u == nil {
 		return
 	}
-	for _, b := range e.more.bulkheads {
+	for _, b := range u.bulkheads {
 		b.Release(cost)
 	}
-	if e.more.checked != nil {
-		e.table.res.eng.checkersDone(e.more.admittedBy, e.more.checked, outcome, latency, true)
+	if u.checked != nil {
+		e.table.res.eng.checkersDone(u.admittedBy, u.checked, outcome, latency, true)
 	}
 }

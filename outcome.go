@@ -17,20 +17,18 @@ const (
 	Ignored = stat.Ignored
 )
 
-// Classifier decides the outcome of a call from the error it returned (never nil) and the caller's context. It must be safe for concurrent use; a
-// panic in it is an internal fault, and the call counts as a failure.
-type Classifier func(ctx context.Context, err error) Outcome
+// Classifier decides the outcome of a call from the error it returned, which is never nil. It must be safe for concurrent use; a
+// panic in it is an internal fault, and the call counts as a failure. Who knows more than the error (a context, a status) decides
+// by it and ends the call with Entry.End.
+type Classifier func(err error) Outcome
 
-// DefaultClassifier judges an error: the caller's own cancellation (context.Canceled while ctx is
-// cancelled) and a refusal by cordon itself (ErrBlocked) are Ignored, since they say nothing about the callee;
-// everything else is Failure, deadlines included.
-func DefaultClassifier(ctx context.Context, err error) Outcome {
+// DefaultClassifier judges an error: a cancellation (context.Canceled) is the caller's doing, and a refusal (ErrBlocked) cordon's own; both are
+// Ignored, since they say nothing about the callee. Everything else is Failure, deadlines included; nil is Success.
+func DefaultClassifier(err error) Outcome {
 	switch {
 	case err == nil:
 		return Success
-	case errors.Is(err, ErrBlocked):
-		return Ignored
-	case errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled):
+	case errors.Is(err, ErrBlocked), errors.Is(err, context.Canceled):
 		return Ignored
 	}
 	return Failure

@@ -10,22 +10,12 @@ import (
 	"github.com/cordon-go/cordon/stat"
 )
 
-// The counters of a resource's window, those of calls that ended.
 const (
-	counterSucceeded = iota
-	counterFailed
-	counterLatency // in units of 64ns
-	counters
-)
-
-const (
-	latencyShift  = 6
-	windowBuckets = 8
-	windowBucket  = 10 * time.Second / windowBuckets
 	// histogramAfter is how many calls a resource must have had before it gets a histogram: most resources of a large
 	// application hardly have any.
 	histogramAfter = 100
-	histogramSpan  = windowBucket * windowBuckets
+	// histogramSpan is how far back latencies are looked at, at least; at most it is twice that.
+	histogramSpan = 10 * time.Second
 )
 
 // resource is one named thing that calls are made to, with its statistics and its compiled rules.
@@ -33,12 +23,10 @@ type resource struct {
 	eng   *Engine
 	table atomic.Pointer[table]
 
-	// passed and ignored are totals; those of the rest are the window's.
-	passed, ignored atomic.Int64
-	window          stat.Window
-	histogram       atomic.Pointer[stat.Histogram]
-	young           atomic.Int32 // completions counted until there is a histogram
-	pinned          atomic.Bool  // a handle holds it
+	passed    atomic.Int64
+	ended     [Ignored + 1]atomic.Int64 // by outcome
+	histogram atomic.Pointer[stat.Histogram]
+	pinned    atomic.Bool // a handle holds it
 
 	gaveUp           atomic.Int64
 	blockedByChecker atomic.Int64
@@ -71,9 +59,7 @@ type representative struct {
 type refusalCounts struct{ blocked, shadowed int64 }
 
 func newResource(e *Engine, name string, hash uint64) *resource {
-	r := &resource{eng: e, name: name, hash: hash}
-	r.window.Init(windowBucket, windowBuckets, counters)
-	return r
+	return &resource{eng: e, name: name, hash: hash}
 }
 
 // current returns the resource's table for the rules in force, or nil if the resource was dropped: then its name must be looked up again.
@@ -166,23 +152,17 @@ func (r *resource) pin() bool {
 
 // completed counts the end of a call.
 func (r *resource) completed(now time.Duration, outcome Outcome, latency time.Duration) {
-	bucket := r.window.Bucket(now)
-	if outcome == Ignored {
-		r.ignored.Add(1)
-	} else {
-		r.window.AddAt(bucket, counterSucceeded+int(outcome), 1)
-		r.window.AddAt(bucket, counterLatency, int64(latency+1<<(latencyShift-1))>>latencyShift)
-	}
+	n := r.ended[outcome].Add(1)
 	if h := r.histogram.Load(); h != nil {
 		h.Observe(now, latency)
-	} else if r.young.Add(1) > histogramAfter {
+	} else if n > histogramAfter {
 		r.histogram.CompareAndSwap(nil, stat.NewHistogram(histogramSpan))
 	}
 }
 
 // inFlight returns how many admitted calls have not ended. Reading ends before starts keeps it from going negative.
 func (r *resource) inFlight() int64 {
-	ended := r.window.Total(counterSucceeded) + r.window.Total(counterFailed) + r.ignored.Load()
+	ended := r.ended[Success].Load() + r.ended[Failure].Load() + r.ended[Ignored].Load()
 	return r.passed.Load() - ended
 }
 

@@ -58,15 +58,14 @@ type ResourceSnapshot struct {
 	Rules []RuleSnapshot `json:"rules,omitempty"`
 }
 
-// RecentSnapshot is a resource's recent past.
+// RecentSnapshot is the calls of a resource that ended lately, all outcomes together. It is zero until the resource has had more than
+// a hundred calls of one outcome.
 type RecentSnapshot struct {
-	// Length is how far back the counts reach.
+	// Length is how far back it reaches, 10 to 20 seconds.
 	Length time.Duration `json:"length"`
-	// Succeeded and Failed count the calls that ended so within Length.
-	Succeeded int64 `json:"succeeded"`
-	Failed    int64 `json:"failed"`
-	// Mean is their mean latency. The percentiles reach back one to two lengths, and are 0 until the
-	// resource has had a hundred calls.
+	// Calls is how many ended.
+	Calls int64 `json:"calls"`
+	// Mean and the percentiles are of their latencies, within a 16th.
 	Mean time.Duration `json:"mean"`
 	P50  time.Duration `json:"p50"`
 	P90  time.Duration `json:"p90"`
@@ -142,12 +141,11 @@ func (r *resource) snapshot(now time.Duration) (ResourceSnapshot, bool) {
 	if t == nil {
 		return ResourceSnapshot{}, false
 	}
-	w := &r.window
 	s := ResourceSnapshot{
 		Name:      r.name,
-		Succeeded: w.Total(counterSucceeded),
-		Failed:    w.Total(counterFailed),
-		Ignored:   r.ignored.Load(),
+		Succeeded: r.ended[Success].Load(),
+		Failed:    r.ended[Failure].Load(),
+		Ignored:   r.ended[Ignored].Load(),
 		GaveUp:    r.gaveUp.Load(),
 	}
 	s.Passed = r.passed.Load() // after the ends, so that InFlight is not negative
@@ -190,20 +188,15 @@ func (r *resource) peek() (*table, [kinds]refusalCounts) {
 }
 
 func (r *resource) recent(now time.Duration) RecentSnapshot {
-	var sums [counters]int64
-	r.window.Sums(now, sums[:])
-	s := RecentSnapshot{
-		Length: r.window.Length(), Succeeded: sums[counterSucceeded], Failed: sums[counterFailed],
+	h := r.histogram.Load()
+	if h == nil {
+		return RecentSnapshot{}
 	}
-	if ended := s.Succeeded + s.Failed; ended > 0 {
-		s.Mean = time.Duration(sums[counterLatency]/ended) << latencyShift
+	var p [3]time.Duration
+	calls := h.Percentiles(now, []float64{0.5, 0.9, 0.99}, p[:])
+	return RecentSnapshot{
+		Length: histogramSpan + now%histogramSpan, Calls: calls, Mean: h.Mean(now), P50: p[0], P90: p[1], P99: p[2],
 	}
-	if h := r.histogram.Load(); h != nil {
-		var p [3]time.Duration
-		h.Percentiles(now, []float64{0.5, 0.9, 0.99}, p[:])
-		s.P50, s.P90, s.P99 = p[0], p[1], p[2]
-	}
-	return s
 }
 
 // add appends a rule's state and counts its refusals.

@@ -95,7 +95,7 @@ func (e *Engine) onTransition(t *tally, r *breaker.Rule) func(breaker.Transition
 
 // refuse returns the error for a call that the breaker refused.
 func (s *breakerState) refuse(now, retryAfter time.Duration) *BlockedError {
-	if b := s.refusals.find(retryAfter, s.rule.Threshold); b != nil {
+	if b := s.refusals.find(retryAfter); b != nil {
 		return b
 	}
 	last := s.breaker.Status(now).Last
@@ -180,11 +180,10 @@ func (s *bulkheadState) refuse(b *flow.Bulkhead, cost int) *BlockedError {
 	if cost > s.rule.Limit {
 		retryAfter = -1
 	}
-	limit := float64(s.rule.Limit)
-	if b := s.refusals.find(retryAfter, limit); b != nil {
+	if b := s.refusals.find(retryAfter); b != nil {
 		return b
 	}
-	return s.refused(s.rule.ID, retryAfter, limit, float64(b.InFlight()), flow.ErrSaturated)
+	return s.refused(s.rule.ID, retryAfter, float64(s.rule.Limit), float64(b.InFlight()), flow.ErrSaturated)
 }
 
 func (s *bulkheadState) idle() bool {
@@ -296,15 +295,18 @@ func (s *flowState) refuse(l *flow.Limiter, now, retryAfter time.Duration) *Bloc
 	if s.moving() {
 		limit = l.Limit(now)
 	}
-	if b := s.refusals.find(retryAfter, limit); b != nil {
+	if b := s.refusals.find(retryAfter); b != nil && near(b.Limit, limit) {
 		return b
 	}
 	return s.refused(s.rule.ID, retryAfter, limit, l.Usage(now), flow.ErrLimited)
 }
 
+// near reports whether a limit, which may be one that moves, is within a tenth of the one an error tells of.
+func near(told, limit float64) bool { return told >= 0.9*limit && told <= 1.1*limit }
+
 // refuseRelated returns the error for a call refused for another resource's traffic.
 func (s *flowState) refuseRelated(passed float64) *BlockedError {
-	if b := s.refusals.find(0, s.rule.Limit); b != nil {
+	if b := s.refusals.find(0); b != nil {
 		return b
 	}
 	return s.refused(s.rule.ID, 0, s.rule.Limit, passed, flow.ErrLimited)

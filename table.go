@@ -21,7 +21,8 @@ type table struct {
 	bulkhead           *bulkheadState
 	rate               *flowState
 
-	lists *checks // nil if plain
+	lists   *checks  // nil if plain
+	unusual *unusual // set in the table of a single call only
 }
 
 // checks are all checks of a resource, in the order they are made: breakers, concurrency, rates, the engine's checkers, and

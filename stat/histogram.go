@@ -110,6 +110,21 @@ func (h *Histogram) Percentiles(now time.Duration, qs []float64, dst []time.Dura
 	return count
 }
 
+// Mean returns the mean of the observations that Percentiles looks at, within a 16th; 0 if there are none.
+func (h *Histogram) Mean(now time.Duration) time.Duration {
+	var cells [cellCount]uint64
+	h.collect(max(now, 0), &cells)
+	var sum, count float64
+	for i, n := range cells {
+		sum += float64(n) * float64(middleOf(i))
+		count += float64(n)
+	}
+	if count == 0 {
+		return 0
+	}
+	return time.Duration(sum / count)
+}
+
 // collect adds the observations of the span of now and of the one before to cells.
 func (h *Histogram) collect(now time.Duration, cells *[cellCount]uint64) {
 	start := now - now%h.span

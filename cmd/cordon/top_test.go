@@ -31,7 +31,7 @@ func statusAt(n int, passed int64) gateway.Status {
 				Name: "orders.Create", Passed: passed, Succeeded: passed - 3, Failed: passed / 100, InFlight: 3,
 				Blocked: map[string]int64{"flow": passed / 2, "breaker": 1},
 				Recent: cordon.RecentSnapshot{
-					Length: 10 * time.Second, Succeeded: 1000, Failed: 5,
+					Length: 10 * time.Second, Calls: 1005,
 					Mean: 3 * time.Millisecond, P50: 2100 * time.Microsecond, P99: 1500 * time.Millisecond,
 				},
 				Rules: []cordon.RuleSnapshot{

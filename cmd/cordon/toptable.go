@@ -60,7 +60,7 @@ func recentRates(r cordon.ResourceSnapshot) rates {
 		return rates{blocked: -1}
 	}
 	per := func(n int64) float64 { return float64(n) / r.Recent.Length.Seconds() }
-	return rates{passed: per(r.Recent.Succeeded + r.Recent.Failed), blocked: -1, failed: per(r.Recent.Failed)}
+	return rates{passed: per(r.Recent.Calls), blocked: -1, failed: -1}
 }
 
 func total(byKind map[string]int64) int64 {
