@@ -17,7 +17,7 @@ type Rule struct {
 	// and WarmUp count whole calls, so a fractional limit becomes whole calls over a longer interval, never more than
 	// asked: below 1 it is one call per Per/Limit, rounded up to the nanosecond (0.5 per second is 1 per 2s), at most 30
 	// days; above, whole calls per 2 to 10 intervals where that is exact (12.5 per second is 25 per 2s), else the next
-	// whole number over an interval longer by as much, rounded up to the nanosecond (2.71828 is 3 per 1.103639067s).
+	// whole number over an interval longer by as much, rounded up to the nanosecond (2.71828 is 3 per 1.103639066s).
 	Limit float64 `rule:"limit"`
 	// Per is the interval of Limit, 1ms to 24h. Default 1s.
 	Per time.Duration `rule:"per"`

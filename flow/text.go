@@ -26,7 +26,7 @@ func (r Rule) String() string {
 	switch r.Mode {
 	case Reject:
 		if r.Related != "" {
-			fmt.Fprintf(&b, "refused while %s passes %s or more in %s", r.Related, rate, text(r.Per))
+			fmt.Fprintf(&b, "refused while %s passes more than %s in %s", r.Related, rate, text(r.Per))
 			break
 		}
 		b.WriteString(r.window())

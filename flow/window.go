@@ -286,7 +286,10 @@ func (w *window) take(k int64) int64 {
 // whether that admitted n.
 func (w *window) open(h, h2, y uint64, n int64, now time.Duration) (opened, ok bool) {
 	group := int(h2 & 0xff)
-	share, want := w.share(y), max(w.fair(group), w.units(n))
+	share, want := w.share(y), max(w.fair(group), 1)
+	if n > 1 { // room for whole costs, as what is left of a share is of little use
+		want = min(w.units((want*w.unit+n-1)/n*n), w.maxShare())
+	}
 	var took, give int64
 	if p := w.pool.Load(); p < 0 {
 		give = min(share, -p)

@@ -29,12 +29,10 @@ type layout struct {
 }
 
 const (
-	// maxCounted is up to how many calls a window counts shares in single calls. Beyond, in 2048 to 4096 units.
+	// maxCounted is up to how many calls a window counts shares in single calls. Beyond, it has half to all of as many units.
 	maxCounted = 1 << 15
-	minUnits   = 2048
-	maxUnits   = 4096
-	// A limit above vast would leave too few bits to the stamp if one group could hold all of it: there a group holds
-	// at most an eighth.
+	// A limit above vast would leave too few bits to the stamp if one group could hold all of it, in units as small: there a
+	// group holds at most an eighth, and there are an eighth as many units.
 	vast = 1 << 28
 	// spans is how many spans of time (see newLayout) a stamp must be able to tell apart, see window.era.
 	spans = 8
@@ -60,17 +58,21 @@ func newLayout(limit, held int64, span time.Duration) layout {
 }
 
 // unitFor returns how many calls a unit of share is: 1 for up to maxCounted calls, else such that nothing of the limit
-// is lost if any number of units can do that, and less than 1/2048 of it otherwise.
+// is lost if a number of units can do that. What is lost otherwise is less than a unit.
 func unitFor(limit int64) int64 {
-	if limit <= maxCounted {
+	most := int64(maxCounted)
+	if limit > vast {
+		most /= 8
+	}
+	if limit <= most {
 		return 1
 	}
-	for units := int64(maxUnits); units >= minUnits; units-- {
+	for units := most; units >= most/2; units-- {
 		if limit%units == 0 {
 			return limit / units
 		}
 	}
-	return limit/maxUnits + 1
+	return limit/most + 1
 }
 
 func (l *layout) free(x uint64) int64 {
