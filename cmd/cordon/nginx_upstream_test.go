@@ -170,6 +170,16 @@ func (m moments) worst() int {
 	return worst
 }
 
+// rate is the number per second over as many whole limits as there are: whoever uses a limit up at once has to wait for the next, so that a
+// second, or two, holds more or fewer by where it begins.
+func (m moments) rate(limit int) float64 {
+	n := (len(m) - 1) / limit * limit
+	if n == 0 {
+		return 0
+	}
+	return 1000 * float64(n) / float64(m[n]-m[0])
+}
+
 // firstAbove is the first moment that ends a second with more than that many; far in the future if there is none.
 func (m moments) firstAbove(count int) int64 {
 	for i := range m {
@@ -204,4 +214,9 @@ func TestMoments(t *testing.T) {
 	require.Greater(t, m.firstAbove(5), int64(1)<<50)
 	require.Equal(t, 4, m.between(1, 999+1)) // 1, 1, 500, 999
 	require.Equal(t, 2*time.Second, m.span())
+
+	bursts := moments{0, 1, 2, 1010, 1011, 1012, 2020, 2021}
+	require.InDelta(t, 3/1.01, bursts.rate(3), 1e-9)
+	require.InDelta(t, 3/1.01, bursts[1:].rate(3), 1e-9)
+	require.Zero(t, bursts[:3].rate(3))
 }

@@ -36,7 +36,7 @@ func newTop(s streams) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&t.admin, "admin", defaultAdmin, "the gateway's administration address")
-	cmd.Flags().BoolVar(&t.once, "once", false, "print once and end; rates are those of the engine's recent window")
+	cmd.Flags().BoolVar(&t.once, "once", false, "look twice, an interval apart, print once and end")
 	cmd.Flags().DurationVar(&t.interval, "interval", time.Second, "how often to look")
 	return cmd
 }
@@ -50,15 +50,11 @@ type top struct {
 	client   *http.Client
 }
 
-// run shows the gateway until ctx is done. Only the first look must succeed: a gateway may be restarted while it is watched.
+// run shows the gateway until ctx is done, or once. Only the first look must succeed: a gateway may be restarted while it is watched.
 func (t *top) run(ctx context.Context) error {
 	last, err := t.look(ctx)
 	if err != nil {
 		return err
-	}
-	if t.once {
-		t.screen.Printf("%s", strings.Join(topTable(t.screen, gateway.Status{}, last), "\n"))
-		return t.screen.Err()
 	}
 	ticker := time.NewTicker(t.interval)
 	defer ticker.Stop()
@@ -69,15 +65,17 @@ func (t *top) run(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		now, err := t.look(ctx)
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return nil
-		}
-		if err != nil {
+		case err != nil && t.once:
+			return err
+		case err != nil:
 			t.put([]string{t.screen.Paint(screen.Red, err.Error())})
 			continue
 		}
 		t.put(topTable(t.screen, last, now))
-		if err := t.screen.Err(); err != nil {
+		if err := t.screen.Err(); err != nil || t.once {
 			return err
 		}
 		last = now
@@ -86,11 +84,11 @@ func (t *top) run(ctx context.Context) error {
 
 // put shows lines in place on a terminal, or one block after the other.
 func (t *top) put(lines []string) {
-	if t.screen.Live() {
+	if t.screen.Live() && !t.once {
 		t.screen.Draw(lines...)
 		return
 	}
-	t.screen.Printf("%s\n", strings.Join(lines, "\n"))
+	t.screen.Printf("%s", strings.Join(append(lines, ""), "\n"))
 }
 
 // look asks the gateway how it is.

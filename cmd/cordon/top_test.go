@@ -71,7 +71,7 @@ func TestTopTableWithoutAnEarlierLookTakesRatesFromTheRecentWindow(t *testing.T)
 		"the gateway restarted": statusAt(10, 999_999),
 	} {
 		line := topTable(p, before, statusAt(12, 1400))[4]
-		require.Equal(t, []string{"orders.Create", "100", "–", "0.5", "3"}, strings.Fields(line)[:5], name)
+		require.Equal(t, []string{"orders.Create", "100", "–", "–", "3"}, strings.Fields(line)[:5], name)
 	}
 }
 
@@ -87,11 +87,11 @@ func TestTopTableShowsWhatIsWrong(t *testing.T) {
 }
 
 func TestTopOnce(t *testing.T) {
-	gateway := admin(t, func(int) any { return statusAt(1, 100) })
+	gateway := admin(t, func(n int) any { return statusAt(n, int64(n)*100) })
 	for _, address := range []string{gateway, strings.TrimPrefix(gateway, "http://")} {
-		r := runCordon(t, "", "top", "--once", "--admin", address)
+		r := runCordon(t, "", "top", "--once", "--interval", "100ms", "--admin", address)
 		require.Equal(t, exitGood, r.code, r.err)
-		require.Contains(t, r.out, "orders.Create")
+		require.Regexp(t, `orders.Create +100 +50 +1 `, r.out)
 		require.Empty(t, r.err)
 	}
 }
@@ -108,6 +108,18 @@ func TestTopSaysWhyItCannotLook(t *testing.T) {
 		require.Equal(t, exitMisuse, r.code)
 		require.Contains(t, r.err, want)
 	}
+}
+
+func TestTopOnceFailsIfTheGatewayGoesAway(t *testing.T) {
+	gateway := admin(t, func(n int) any {
+		if n == 2 {
+			return "away"
+		}
+		return statusAt(n, 100)
+	})
+	r := runCordon(t, "", "top", "--once", "--interval", "100ms", "--admin", gateway)
+	require.Equal(t, exitMisuse, r.code)
+	require.Empty(t, r.out)
 }
 
 // A gateway that is restarted is watched on.

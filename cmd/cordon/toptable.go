@@ -19,8 +19,8 @@ type rates struct{ passed, blocked, failed float64 }
 const topEvents = 8
 
 // topTable shows a gateway's status; rates come from what changed since the one before. Without one before (its time is zero), or for a resource
-// that is new or whose totals went back because the gateway was restarted, they are those of the resource's recent window,
-// which does not count refusals.
+// that is new or whose totals went back because the gateway was restarted, only that of the calls is known, from the
+// resource's recent window.
 func topTable(p *screen.Screen, before, now gateway.Status) []string {
 	known := map[string]cordon.ResourceSnapshot{}
 	for _, r := range before.Engine.Resources {

@@ -56,7 +56,7 @@ func perform(ctx context.Context, scr *screen.Screen, opts Options, chapters []c
 func (s *stage) play(ctx context.Context, chapters []chapter) {
 	ctx, cancel := context.WithTimeoutCause(ctx, longest, fmt.Errorf("not done after %v", longest))
 	defer cancel()
-	for _, play := range chapters {
+	for i, play := range chapters {
 		err := play(s, ctx)
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -64,6 +64,7 @@ func (s *stage) play(ctx context.Context, chapters []chapter) {
 		if err != nil {
 			s.found(false, "%v", err)
 			s.outcome("%v", err)
+			s.summary.Unplayed = len(chapters) - i - 1
 			return
 		}
 	}
@@ -108,6 +109,9 @@ func (s *stage) conclude() {
 				p.Printf("   %s %d  %s", mark(p, false), i+1, f.Text)
 			}
 		}
+	}
+	if sum.Unplayed > 0 {
+		p.Printf("   chapters that could not be played after this: %d", sum.Unplayed)
 	}
 	p.Printf("   %d calls in %.1f s: %d refused by rules, %d without a proper answer\n\n", sum.Calls, sum.Took.Seconds(), sum.Refused, sum.Lost)
 	if broken := sum.Broken(); len(broken) > 0 {

@@ -48,6 +48,8 @@ func TestAChapterThatCannotBePlayedHasNotHeld(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, []Finding{{Chapter: 1, Text: "the file cannot be written"}}, summary.Broken())
+	require.Equal(t, 1, summary.Unplayed)
+	require.Contains(t, out.String(), "chapters that could not be played after this: 1")
 	require.Contains(t, out.String(), "1 of 1 promises did not hold.")
 }
 

@@ -24,6 +24,8 @@ type Summary struct {
 	Findings []Finding
 	// Outcomes are the chapters' results in a line each, for those that were played to their end.
 	Outcomes []string
+	// Unplayed counts the chapters left out because one before them could not be played to its end.
+	Unplayed int
 	// Took is how long the run was.
 	Took time.Duration
 	// Calls counts the calls made, Refused those that rules refused, Lost those that got no proper answer.

@@ -70,10 +70,10 @@ func (j *journal) Done(call *cordon.CheckedCall, _ cordon.Outcome, _ time.Durati
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.admissions[call.Request.Resource] = append(j.admissions[call.Request.Resource], call.Now)
+	j.admissions[call.Request.Resource] = note(j.admissions[call.Request.Resource], call.Now)
 }
 
-// admitted returns when the resource's calls were admitted, sorted. Calls that have not ended yet are missing.
+// admitted returns when the resource's newest calls were admitted, sorted. Calls that have not ended yet are missing.
 func (j *journal) admitted(resource string) []time.Duration {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -75,7 +75,7 @@ func TestJudgeLimit(t *testing.T) {
 	}
 }
 
-// An edit that starts the count afresh shows as twice the limit in a second.
+// An edit that starts the count afresh shows as twice the limit in a second (faults #27).
 func TestJudgeEditsFindsAWindowThatWasReset(t *testing.T) {
 	full := evenly(0, time.Millisecond, lowLimit)
 	again := shifted(full, 400*time.Millisecond)
@@ -98,6 +98,7 @@ func TestJudgeEditsFindsAWindowThatWasReset(t *testing.T) {
 	}
 }
 
+// faults #38: an edit that closes an open breaker, or cuts its time short, is seen.
 func TestJudgeOpenFindsCallsLetThroughAndTimersCutShort(t *testing.T) {
 	opened := breaker.Transition{To: breaker.Open, At: 10 * time.Second, OpenFor: time.Second}
 	for name, c := range map[string]struct {

@@ -72,7 +72,7 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (u *upstream) arrive() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.arrivals = append(u.arrivals, u.clock.Now())
+	u.arrivals = note(u.arrivals, u.clock.Now())
 	u.inFlight++
 	u.peak = max(u.peak, u.inFlight)
 }
@@ -83,7 +83,7 @@ func (u *upstream) leave() {
 	u.inFlight--
 }
 
-// arrived returns the arrivals so far, sorted. Readings are taken under the lock, but sorting costs nothing and needs no proof.
+// arrived returns the newest arrivals, sorted. Readings are taken under the lock, but sorting costs nothing and needs no proof.
 func (u *upstream) arrived() []time.Duration {
 	u.mu.Lock()
 	defer u.mu.Unlock()

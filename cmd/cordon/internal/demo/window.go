@@ -5,6 +5,17 @@ import (
 	"time"
 )
 
+// newest is how many times books keep at least: more than a chapter makes, and few enough for a demo that is kept running for days.
+const newest = 1 << 14
+
+// note adds a time to a book, and drops the oldest half of it when it is twice as long as it needs to be.
+func note(book []time.Duration, t time.Duration) []time.Duration {
+	if len(book) >= 2*newest {
+		book = slices.Clone(book[len(book)-newest:])
+	}
+	return append(book, t)
+}
+
 // worst returns the most times that lie in any half-open interval [t, t+per), and the start of the first such
 // interval. times must be sorted.
 func worst(times []time.Duration, per time.Duration) (n int, at time.Duration) {

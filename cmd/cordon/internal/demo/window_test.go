@@ -48,6 +48,17 @@ func TestWorstAgreesWithCountingFromEveryTime(t *testing.T) {
 	}
 }
 
+func TestBooksAreBounded(t *testing.T) {
+	var book []time.Duration
+	for i := range time.Duration(5 * newest) {
+		book = note(book, i)
+		require.LessOrEqual(t, len(book), 2*newest)
+		require.Equal(t, i, book[len(book)-1])
+	}
+	require.GreaterOrEqual(t, len(book), newest)
+	require.Equal(t, evenly(book[0], 1, len(book)), book)
+}
+
 func TestBetween(t *testing.T) {
 	times := []time.Duration{1, 2, 2, 3, 5}
 	require.Equal(t, []time.Duration{2, 2, 3}, between(times, 2, 5))
