@@ -76,8 +76,10 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 	if s := t.breaker0; s != nil {
 		var retryAfter time.Duration
 		var ok bool
-		if p0, retryAfter, ok = s.breaker.Acquire(now); !ok {
-			return Entry{}, t.refuse(s.tally, s.refuse(now, retryAfter), req)
+		if p0, ok = s.breaker.AcquireClosed(); !ok {
+			if p0, retryAfter, ok = s.breaker.Acquire(now); !ok {
+				return Entry{}, t.refuse(s.tally, s.refuse(now, retryAfter), req)
+			}
 		}
 		if s := t.breaker1; s != nil {
 			if p1, retryAfter, ok = s.breaker.Acquire(now); !ok {
@@ -92,8 +94,14 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 	}
 	if s := t.rate; s != nil {
 		if _, _, retryAfter, ok := s.limiter.Acquire(now, cost); !ok {
-			t.giveBack(now, cost, p0, p1)
-			return Entry{}, t.refuse(s.tally, s.refuse(s.limiter, now, retryAfter), req)
+			if t.breaker0 != nil || t.bulkhead != nil {
+				t.giveBack(now, cost, p0, p1)
+			}
+			b := s.refusals.again(retryAfter)
+			if b == nil || s.moving {
+				b = s.refuse(s.limiter, now, retryAfter)
+			}
+			return Entry{}, t.refuse(s.tally, b, req)
 		}
 	}
 	r.passed.Add(1)
@@ -127,14 +135,19 @@ func (t *table) giveBack(now time.Duration, cost int, p0, p1 breaker.Permit) {
 // refuse counts a refusal and tells the observers.
 func (t *table) refuse(s *tally, b *BlockedError, req *Request) error {
 	s.blocked.Add(1)
-	if e := t.res.eng; len(e.blockObservers) > 0 {
-		origin := ""
-		if req != nil {
-			origin = req.Origin
-		}
-		e.notifyBlock(b, origin, false)
+	if len(t.res.eng.blockObservers) > 0 {
+		t.tellRefused(b, req)
 	}
 	return b
+}
+
+// tellRefused tells the observers of a refusal.
+func (t *table) tellRefused(b *BlockedError, req *Request) {
+	origin := ""
+	if req != nil {
+		origin = req.Origin
+	}
+	t.res.eng.notifyBlock(b, origin, false)
 }
 
 // caller is what conditions of rules look at.

@@ -147,10 +147,17 @@ type refusals struct {
 	table atomic.Pointer[[retrySlots]atomic.Pointer[BlockedError]]
 }
 
+// again returns the last error if it does for this refusal too, as it mostly does, which saves the rounding; or nil.
+func (f *refusals) again(retryAfter time.Duration) *BlockedError {
+	if b := f.last.Load(); b != nil && retryAfter <= b.RetryAfter && retryAfter > b.above {
+		return b
+	}
+	return nil
+}
+
 // find returns the kept error for a refusal, or nil if there is none.
 func (f *refusals) find(retryAfter time.Duration) *BlockedError {
-	// Mostly it is the same as the last one, which saves the rounding.
-	if b := f.last.Load(); b != nil && retryAfter <= b.RetryAfter && retryAfter > b.above {
+	if b := f.again(retryAfter); b != nil {
 		return b
 	}
 	t := f.table.Load()

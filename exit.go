@@ -6,6 +6,7 @@ import (
 
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/stat"
 )
 
 // Entry is an admitted call. It is a value of four words, which stay in registers, without allocation; keep it in one variable
@@ -99,7 +100,13 @@ func (e *Entry) End(outcome Outcome) {
 		now = t.res.eng.clock.Now()
 	}
 	latency := max(now-e.start, 0)
-	t.res.completed(now, outcome, latency)
+	r := t.res
+	n := r.ended[outcome].Add(1)
+	if h := r.histogram.Load(); h != nil {
+		h.Observe(now, latency)
+	} else if n > histogramAfter {
+		r.histogram.CompareAndSwap(nil, stat.NewHistogram(histogramSpan))
+	}
 	cost := int(uint32(state))
 	if !t.plain {
 		e.endAny(now, cost, outcome, latency)

@@ -150,16 +150,6 @@ func (r *resource) pin() bool {
 	return !r.dropped
 }
 
-// completed counts the end of a call.
-func (r *resource) completed(now time.Duration, outcome Outcome, latency time.Duration) {
-	n := r.ended[outcome].Add(1)
-	if h := r.histogram.Load(); h != nil {
-		h.Observe(now, latency)
-	} else if n > histogramAfter {
-		r.histogram.CompareAndSwap(nil, stat.NewHistogram(histogramSpan))
-	}
-}
-
 // inFlight returns how many admitted calls have not ended. Reading ends before starts keeps it from going negative.
 func (r *resource) inFlight() int64 {
 	ended := r.ended[Success].Load() + r.ended[Failure].Load() + r.ended[Ignored].Load()

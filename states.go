@@ -215,6 +215,7 @@ type flowState struct {
 	callers *callers[*flow.Limiter] // for rules on the other callers
 	gauge   *flow.Gauge             // for rules on another resource's traffic
 	own     bool                    // the limiter is not that of all the rule's resources
+	moving  bool                    // the limit is not always the rule's
 }
 
 func (s *flowState) ruleID() string { return s.rule.ID }
@@ -226,7 +227,7 @@ func carryRate(prev *flowState, r *flow.Rule, res *resource, set *ruleset, e *En
 		(shared == nil || shared.limiter == prev.limiter && shared.callers == prev.callers) {
 		return prev
 	}
-	s := &flowState{rule: r, own: shared == nil}
+	s := &flowState{rule: r, own: shared == nil, moving: moves(r)}
 	if prev == nil {
 		s.tally = &tally{kind: KindFlow, res: res}
 	} else {
@@ -273,9 +274,9 @@ func (s *flowState) unconditional() bool {
 
 func (s *flowState) waits() bool { return s.rule.Mode == flow.Pace || s.rule.Mode == flow.WarmUpPace }
 
-// moving reports whether the limit is not always the rule's.
-func (s *flowState) moving() bool {
-	return s.rule.Mode == flow.WarmUp || s.rule.Mode == flow.WarmUpPace || s.rule.Memory != (flow.Memory{})
+// moves reports whether the rule's limit is not always the one it says.
+func moves(r *flow.Rule) bool {
+	return r.Mode == flow.WarmUp || r.Mode == flow.WarmUpPace || r.Memory != (flow.Memory{})
 }
 
 // of returns the limiter that counts the call, or nil if the rule is not for it.
@@ -292,10 +293,10 @@ func (s *flowState) of(c *caller, named []string) *flow.Limiter {
 // refuse returns the error for a call that l refused.
 func (s *flowState) refuse(l *flow.Limiter, now, retryAfter time.Duration) *BlockedError {
 	limit := s.rule.Limit
-	if s.moving() {
+	if s.moving {
 		limit = l.Limit(now)
 	}
-	if b := s.refusals.find(retryAfter); b != nil && near(b.Limit, limit) {
+	if b := s.refusals.find(retryAfter); b != nil && (!s.moving || near(b.Limit, limit)) {
 		return b
 	}
 	return s.refused(s.rule.ID, retryAfter, limit, l.Usage(now), flow.ErrLimited)

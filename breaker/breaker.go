@@ -65,6 +65,13 @@ func (b *Breaker) Acquire(now time.Duration) (p Permit, retryAfter time.Duration
 	return b.acquireUnclosed(now)
 }
 
+// AcquireClosed is Acquire for the usual case, that the breaker is closed, and small enough to be inlined: if it reports false
+// nothing is decided yet, and Acquire must be asked.
+func (b *Breaker) AcquireClosed() (p Permit, ok bool) {
+	ph := b.phase.Load()
+	return ph.permit, ph.state == Closed
+}
+
 // acquireUnclosed is Acquire when the breaker was not simply closed.
 func (b *Breaker) acquireUnclosed(now time.Duration) (p Permit, retryAfter time.Duration, ok bool) {
 	for {
