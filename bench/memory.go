@@ -40,6 +40,7 @@ func BytesPerResource(limit float64) (float64, error) {
 	return (after - before) / resources, nil
 }
 
+// LongName is Name for more resources than Name tells apart.
 func LongName(i int) string { return fmt.Sprintf("orders.Service/Crea%05d", i) }
 
 // heap returns the bytes in use after two collections.

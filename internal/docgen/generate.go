@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -38,7 +39,7 @@ func generate(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	describe := func(t reflect.Type, field string) string { return comments[t.Name()+"."+field] }
+	describe := func(t reflect.Type, field string) string { return comments[path.Base(t.PkgPath())+"."+t.Name()+"."+field] }
 	schema, err := json.MarshalIndent(document(describe), "", "  ")
 	if err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func document(describe func(reflect.Type, string) string) map[string]any {
 	}
 }
 
-// fieldComments returns the comments of all struct fields of the rule packages, as one line each, by "Type.Field".
+// fieldComments returns the comments of all struct fields of the rule packages, as one line each, by "package.Type.Field".
 func fieldComments(root string) (map[string]string, error) {
 	comments := map[string]string{}
 	for _, folder := range []string{"flow", "breaker"} {
@@ -97,7 +98,7 @@ func fieldComments(root string) (map[string]string, error) {
 			ast.Inspect(file, func(n ast.Node) bool {
 				if spec, ok := n.(*ast.TypeSpec); ok {
 					if st, ok := spec.Type.(*ast.StructType); ok {
-						collect(comments, spec.Name.Name, st)
+						collect(comments, folder+"."+spec.Name.Name, st)
 					}
 				}
 				return true

@@ -24,7 +24,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 	require.NoError(t, err)
 	for _, s := range sections() {
 		for i := range s.typ.NumField() {
-			require.NotEmpty(t, comments[s.typ.Name()+"."+s.typ.Field(i).Name], "%s.%s", s.typ, s.typ.Field(i).Name)
+			require.NotEmpty(t, comments[s.folder+"."+s.typ.Name()+"."+s.typ.Field(i).Name], "%s.%s", s.typ, s.typ.Field(i).Name)
 		}
 	}
 }
