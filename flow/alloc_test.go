@@ -84,5 +84,7 @@ func TestSizes(t *testing.T) {
 		t.Logf("%d bytes: %v", size, c.rule)
 		require.LessOrEqual(t, size, c.most, "%v", c.rule)
 	}
-	require.LessOrEqual(t, heap(500, func() any { return newTestBulkhead(t, ConcurrencyRule{Limit: 10, MaxWait: time.Second}, clock.System()) }), 112+48)
+	require.LessOrEqual(t, heap(500, func() any {
+		return newTestBulkhead(t, ConcurrencyRule{Limit: 10, MaxWait: time.Second}, clock.System())
+	}), 112+48)
 }

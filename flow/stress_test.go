@@ -61,8 +61,11 @@ func requireBound(t *testing.T, all []time.Duration, n int, per time.Duration) {
 }
 
 func stressCalls() int {
-	if testing.Short() || raceEnabled {
-		return 4_000
+	switch {
+	case raceEnabled:
+		return 800
+	case testing.Short():
+		return 3_000
 	}
 	return 30_000
 }

@@ -154,8 +154,7 @@ func (w *window) acquire(now time.Duration, n int64) (v verdict, ref uint64, ret
 	if n > w.most {
 		return refused, 0, -1
 	}
-	empty := 0 // groups opened without a token in them
-	for {
+	for empty := 0; empty <= len(w.words); { // groups opened without a token in them
 		h := w.head.Load()
 		group := &w.words[h&0xff]
 		x := group.Load()
@@ -165,21 +164,24 @@ func (w *window) acquire(now time.Duration, n int64) (v verdict, ref uint64, ret
 			}
 			continue // the head went on
 		}
-		if !w.admits(now) {
-			if early := w.early(now); early > 0 {
-				return refused, 0, early
+		if free := w.free(x); free >= n || n > 1 && free > 0 {
+			if !w.admits(now) {
+				if early := w.early(now); early > 0 {
+					return refused, 0, early
+				}
+				continue
 			}
-			continue
-		}
-		age := w.age(x, now)
-		if age < w.per && w.free(x) >= n {
-			if group.CompareAndSwap(x, w.join(x, n, now, age)) {
-				return admitted, h, 0
+			if age := w.age(x, now); age < w.per {
+				if free >= n {
+					if group.CompareAndSwap(x, w.join(x, n, now, age)) {
+						return admitted, h, 0
+					}
+					continue
+				}
+				if w.strip(group, x) {
+					continue // what is too little for n is in the pool now
+				}
 			}
-			continue
-		}
-		if age < w.per && n > 1 && w.strip(group, x) {
-			continue // what was too little for n is in the pool now
 		}
 
 		h2 := w.after(h)
@@ -192,43 +194,38 @@ func (w *window) acquire(now time.Duration, n int64) (v verdict, ref uint64, ret
 			continue
 		}
 		if !w.admits(now) {
+			if early := w.early(now); early > 0 {
+				return refused, 0, early
+			}
 			continue
 		}
-		age2 := w.age(y, now)
-		if ended := age2 >= w.per; ended || w.used(y) == 0 {
-			if ended {
-				w.end(y, now, age2)
-			}
-			opened, ok := w.open(h, h2, y, n, now)
+		age := w.age(y, now)
+		if age >= w.per || w.used(y) == 0 {
+			opened, ok := w.open(h, h2, y, n, now, age)
 			if ok {
 				return admitted, h2, 0
 			}
 			if opened {
 				empty++
 			}
-			if empty > len(w.words) {
-				return refused, 0, w.wait(now, n) // other callers are moving all the tokens there are
-			}
 			continue
 		}
 		pool := w.pool.Load()
-		if pool > 0 && age < w.per {
-			need := w.units(n - w.free(x))
-			if pool >= need && w.share(x)+need <= w.maxShare() {
-				if w.extend(group, x, need, n, now, age) {
-					return admitted, h, 0
-				}
-				continue
+		if pool > 0 && w.spare(x, n, pool, now) {
+			if w.extend(group, x, n, now) {
+				return admitted, h, 0
 			}
+			continue
 		}
 		if next.Load() != y {
 			continue // else it was judged in the right era
 		}
 		if n == 1 && pool >= 0 {
-			return refused, 0, w.per - age2
+			return refused, 0, w.per - age
 		}
-		return refused, 0, w.wait(now, n)
+		break
 	}
+	return refused, 0, w.wait(now, n)
 }
 
 // after returns the head after h.
@@ -262,7 +259,7 @@ func (w *window) early(now time.Duration) time.Duration {
 // interval after it. It must come before they do. A life with nothing taken has nothing to end: whatever took
 // its tokens before has been ended.
 func (w *window) end(x uint64, now, age time.Duration) {
-	if w.used(x) > 0 {
+	if age >= w.per && w.used(x) > 0 {
 		raise(&w.low, int64(now-age+w.per))
 	}
 }
@@ -280,11 +277,12 @@ func (w *window) take(k int64) int64 {
 	}
 }
 
-// open begins a life in the group that the head h2 names, whose word y is empty or has ended, and moves the head there
-// from h. It brings the group's share towards the fair one, or what n needs, through the pool; where that does not do
-// for n the group begins empty and leaves all it has to the pool. It reports whether it opened the group, and
+// open begins a life in the group that the head h2 names, whose word y, of that age, is empty or has ended, and moves the
+// head there from h. It brings the group's share towards the fair one, or what n needs, through the pool; where that
+// does not do for n the group begins empty and leaves all it has to the pool. It reports whether it opened the group, and
 // whether that admitted n.
-func (w *window) open(h, h2, y uint64, n int64, now time.Duration) (opened, ok bool) {
+func (w *window) open(h, h2, y uint64, n int64, now, age time.Duration) (opened, ok bool) {
+	w.end(y, now, age)
 	group := int(h2 & 0xff)
 	share, want := w.share(y), max(w.fair(group), 1)
 	if n > 1 { // room for whole costs, as what is left of a share is of little use
@@ -314,11 +312,18 @@ func (w *window) open(h, h2, y uint64, n int64, now time.Duration) (opened, ok b
 	return true, n > 0
 }
 
-// extend admits n calls in the group in use, whose word is x, with need units out of the pool. It is for when the next
-// group cannot be opened yet while calls that were given back, or a raised limit, left tokens.
-func (w *window) extend(group *atomic.Uint64, x uint64, need, n int64, now, age time.Duration) bool {
+// spare reports whether the group in use, whose word is x, can take n calls with units out of the pool, which has so many.
+// That is for when the next group cannot be opened yet while calls that were given back, or a raised limit, left tokens.
+func (w *window) spare(x uint64, n, pool int64, now time.Duration) bool {
+	need := w.units(n - w.free(x))
+	return pool >= need && w.share(x)+need <= w.maxShare() && w.age(x, now) < w.per
+}
+
+// extend admits n calls in the group in use, whose word is x, with units out of the pool.
+func (w *window) extend(group *atomic.Uint64, x uint64, n int64, now time.Duration) bool {
+	need := w.units(n - w.free(x))
 	took := w.take(need)
-	if took == need && w.admits(now) && group.CompareAndSwap(x, w.join(w.resize(x, need), n, now, age)) {
+	if took == need && w.admits(now) && group.CompareAndSwap(x, w.join(w.resize(x, need), n, now, w.age(x, now))) {
 		return true
 	}
 	w.pool.Add(took)
