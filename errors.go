@@ -55,21 +55,22 @@ func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 // costs no allocation. errors.Is finds ErrBlocked in it and the policy's own error
 // (flow.ErrLimited, flow.ErrSaturated, breaker.ErrOpen, or what a Checker returned).
 type BlockedError struct {
+	// above is what RetryAfter was rounded from at least, exclusive.
+	above time.Duration
+	// RetryAfter is when it is worth trying again, rounded up to a millisecond and by at most a quarter. 0
+	// means that nothing can be said; negative that waiting never helps, because the cost is
+	// above what the rule can ever let pass.
+	RetryAfter time.Duration
+	// Limit is the limit that was hit, in the rule's own unit, and Observed what was seen when it
+	// was: admissions in the interval, cost in flight, a failure ratio or count. Since errors
+	// are shared, Observed is that of the first call refused alike.
+	Limit, Observed float64
 	// Kind, RuleID and Resource say which rule refused, where. A call to a resource beyond the
 	// engine's bound names the resource it was counted with.
 	Kind     Kind
 	RuleID   string
 	Resource string
-	// Limit is the limit that was hit, in the rule's own unit, and Observed what was seen when it
-	// was: admissions in the interval, cost in flight, a failure ratio or count. Since errors
-	// are shared, Observed is that of the first call refused alike.
-	Limit, Observed float64
-	// RetryAfter is when it is worth trying again, rounded up to a millisecond and by at most a quarter. 0
-	// means that nothing can be said; negative that waiting never helps, because the cost is
-	// above what the rule can ever let pass.
-	RetryAfter time.Duration
 
-	above time.Duration // the retry-after times up to RetryAfter and above this are rounded to it
 	cause error
 }
 

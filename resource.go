@@ -20,19 +20,18 @@ const (
 
 // resource is one named thing that calls are made to, with its statistics and its compiled rules.
 type resource struct {
-	eng   *Engine
-	table atomic.Pointer[table]
-
+	// What a call looks at is together in one cache line.
+	table     atomic.Pointer[table]
+	hash      uint64
+	name      string
+	eng       *Engine
 	passed    atomic.Int64
-	ended     [Ignored + 1]atomic.Int64 // by outcome
 	histogram atomic.Pointer[stat.Histogram]
-	pinned    atomic.Bool // a handle holds it
+	ended     [Ignored + 1]atomic.Int64 // by outcome; successes are still in that line
 
 	gaveUp           atomic.Int64
 	blockedByChecker atomic.Int64
-
-	name string
-	hash uint64
+	pinned           atomic.Bool // a handle holds it
 
 	// mu serialises compiling the table and guards what follows.
 	mu      sync.Mutex
