@@ -85,7 +85,7 @@ func interleave(floors, works []*work, rounds int, length time.Duration) {
 	defer runtime.UnlockOSThread()
 	for range rounds {
 		for _, w := range all {
-			w.perOp = append(w.perOp, float64(timed(w.run, w.n))/float64(w.n))
+			w.perOp = append(w.perOp, timed(w.run, w.n))
 		}
 		for _, w := range works {
 			w.ratio = append(w.ratio, last(w.perOp)/last(floors[w.floor].perOp))
@@ -93,17 +93,19 @@ func interleave(floors, works []*work, rounds int, length time.Duration) {
 	}
 }
 
-// timed returns how long n operations take: the thread's own processor time where the system tells it, so that a round
-// in which another process had the processor counts as what it was.
-func timed(run func(int), n int) time.Duration {
-	if before, ok := cpuTime(); ok {
-		run(n)
-		after, _ := cpuTime()
-		return after - before
+// slicesPerRound is into how many parts a round is cut.
+const slicesPerRound = 5
+
+// timed returns the nanoseconds of one operation: those of the fastest fifth of n, so that a round in which another process had
+// the processor for a while counts little.
+func timed(run func(int), n int) float64 {
+	fastest := math.Inf(1)
+	for range slicesPerRound {
+		start := time.Now()
+		run(n / slicesPerRound)
+		fastest = min(fastest, float64(time.Since(start))/float64(n/slicesPerRound))
 	}
-	start := time.Now()
-	run(n)
-	return time.Since(start)
+	return fastest
 }
 
 // calibrate returns how many operations take about length.
