@@ -118,7 +118,7 @@ func TestDecodeProblems(t *testing.T) {
 		"strings: [a, 2, ~]":         "1:14: b.strings[1]: 2 is a number; want a text, in quotes: \"2\"\n1:17: b.strings[2]: has no value; want a text",
 		"map: {a: x}":                "1:10: b.map.a: \"x\" is a text; want a number",
 		"map: [1]":                   "1:6: b.map: is a list; want an object",
-		"maps: {a: {lowMark: -}}":    "", // not YAML
+		"maps: {a: {lowMark: @}}":    "", // not YAML
 		"maps: {x: {lowMark: a}}":    "1:21: b.maps.x.lowMark: \"a\" is a text; want a number",
 		"inner: {inner: {int: x}}":   "1:22: b.inner.inner.int: \"x\" is a text; want a whole number",
 		"pointer: x":                 "1:10: b.pointer: \"x\" is a text; want a whole number",

@@ -6,6 +6,7 @@ import (
 
 // A Change is one rule that differs between two sets.
 type Change struct {
+	// Kind is the rule's kind ("flow"), ID its id within the kind.
 	Kind, ID string
 	// Fields names the fields that differ, as documents call them; nil for an added or removed rule.
 	Fields []string

@@ -2,6 +2,7 @@ package rule
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -44,11 +45,6 @@ type jsonParser struct {
 // pos is the position of the next byte.
 func (p *jsonParser) pos() Position { return Position{p.line, p.at - p.start + 1} }
 
-// fail returns a Problem at a position.
-func (p *jsonParser) fail(at Position, want, format string, args ...any) error {
-	return Problem{Index: -1, Position: at, Message: fmt.Sprintf(format, args...), Want: want}
-}
-
 func (p *jsonParser) whole(n *Node) error {
 	if err := p.space(); err != nil {
 		return err
@@ -71,17 +67,17 @@ func (p *jsonParser) whole(n *Node) error {
 // unexpected is the fault of a byte that cannot stand here.
 func (p *jsonParser) unexpected(want string) error {
 	if p.at >= len(p.text) {
-		return p.fail(p.pos(), want, "the document ends too early")
+		return fail(p.pos(), want, "the document ends too early")
 	}
 	r, size := utf8.DecodeRuneInString(p.text[p.at:])
 	if r == utf8.RuneError && size == 1 {
 		return p.invalidUTF8()
 	}
-	return p.fail(p.pos(), want, "unexpected %q", r)
+	return fail(p.pos(), want, "unexpected %q", r)
 }
 
 func (p *jsonParser) invalidUTF8() error {
-	return p.fail(p.pos(), "UTF-8", "byte 0x%02X is not valid UTF-8", p.text[p.at])
+	return fail(p.pos(), "UTF-8", "byte 0x%02X is not valid UTF-8", p.text[p.at])
 }
 
 // space skips white space, and comments where they are allowed.
@@ -126,7 +122,7 @@ func (p *jsonParser) comment() error {
 	case strings.HasPrefix(rest, "/*"):
 		end := strings.Index(rest[2:], "*/")
 		if end < 0 {
-			return p.fail(p.pos(), "*/ at its end", "the comment does not end")
+			return fail(p.pos(), "*/ at its end", "the comment does not end")
 		}
 		return p.skip(end + 4)
 	}
@@ -205,7 +201,7 @@ func (p *jsonParser) word(n *Node) error {
 	case w == "":
 		return p.unexpected(wantValue)
 	default:
-		return p.fail(n.Pos, wantValue+"; a text needs double quotes", "unexpected %s", shown(w))
+		return fail(n.Pos, wantValue+"; a text needs double quotes", "unexpected %s", shown(w))
 	}
 	p.at += len(w)
 	return nil
@@ -283,7 +279,7 @@ func (p *jsonParser) next(end byte, first bool) (done bool, err error) {
 	}
 	if p.at < len(p.text) && p.text[p.at] == end {
 		if !p.opts.Lenient {
-			return false, p.fail(comma, "no comma after the last element", "a comma before %q", end)
+			return false, fail(comma, "no comma after the last element", "a comma before %q", end)
 		}
 		p.at++
 		return true, nil
@@ -462,4 +458,12 @@ func shown(s string) string {
 		s = s[:cut] + "…"
 	}
 	return fmt.Sprintf("%q", s)
+}
+
+// cut takes the elements from base on off a stack, in a slice of their own.
+func cut[T any](stack *[]T, base int) []T {
+	out := slices.Clone((*stack)[base:])
+	clear((*stack)[base:])
+	*stack = (*stack)[:base]
+	return out
 }

@@ -31,14 +31,14 @@ func (p *jsonParser) str(quote byte) (string, error) {
 			p.at++
 		}
 	}
-	return "", p.fail(open, "a closing quote", "the text does not end")
+	return "", fail(open, "a closing quote", "the text does not end")
 }
 
 // control goes past a control character in a string, where that is allowed.
 func (p *jsonParser) control() error {
 	c := p.text[p.at]
 	if !p.opts.Lenient {
-		return p.fail(p.pos(), "it escaped, as \\n or \\u0000", "control character %q in a text", c)
+		return fail(p.pos(), "it escaped, as \\n or \\u0000", "control character %q in a text", c)
 	}
 	p.at++
 	if c == '\n' {
@@ -76,13 +76,13 @@ func (p *jsonParser) escaped(quote byte, open Position, begin int) (string, erro
 		}
 		buf = append(buf, p.text[from:p.at]...)
 	}
-	return "", p.fail(open, "a closing quote", "the text does not end")
+	return "", fail(open, "a closing quote", "the text does not end")
 }
 
 // escape reads one escape, whose \ comes next, and adds what it stands for to buf.
 func (p *jsonParser) escape(buf []byte) ([]byte, error) {
 	if p.at+1 >= len(p.text) {
-		return nil, p.fail(p.pos(), "a closing quote", "the text does not end")
+		return nil, fail(p.pos(), "a closing quote", "the text does not end")
 	}
 	c := p.text[p.at+1]
 	if plain := plainEscape(c); plain != 0 {
@@ -110,7 +110,7 @@ func (p *jsonParser) escape(buf []byte) ([]byte, error) {
 			}
 		}
 	}
-	return nil, p.fail(p.pos(), `one of \" \\ \/ \b \f \n \r \t \u0000`, "unknown escape")
+	return nil, fail(p.pos(), `one of \" \\ \/ \b \f \n \r \t \u0000`, "unknown escape")
 }
 
 // plainEscape returns what JSON's one-letter escape stands for, 0 if there is none.
@@ -146,7 +146,7 @@ func (p *jsonParser) hex(skip, digits int) (rune, bool) {
 func (p *jsonParser) unicode(buf []byte) ([]byte, error) {
 	r, ok := p.hex(2, 4)
 	if !ok {
-		return nil, p.fail(p.pos(), "four hexadecimal digits after \\u", "unknown escape")
+		return nil, fail(p.pos(), "four hexadecimal digits after \\u", "unknown escape")
 	}
 	size := 6
 	if utf16.IsSurrogate(r) {
@@ -159,7 +159,7 @@ func (p *jsonParser) unicode(buf []byte) ([]byte, error) {
 		if pair != utf8.RuneError {
 			size = 12
 		} else if !p.opts.Lenient {
-			return nil, p.fail(p.pos(), "both halves of a surrogate pair", "escape %s is half a character", p.text[p.at:p.at+6])
+			return nil, fail(p.pos(), "both halves of a surrogate pair", "escape %s is half a character", p.text[p.at:p.at+6])
 		}
 		r = pair
 	}

@@ -45,8 +45,10 @@ func (k NodeKind) String() string {
 // A Node is a value of a parsed document, JSON or YAML, with its position. Values that YAML aliases repeat share
 // their Items and Fields: treat a parsed Node as immutable.
 type Node struct {
+	// Kind says which of the fields below are in use: Text of Bool, Number and String, Items of List, Fields of Object.
 	Kind NodeKind
-	Pos  Position
+	// Pos is where the value begins, in YAML with its anchor or tag; for a value that an alias repeats, where the alias stands.
+	Pos Position
 	// Text is a string's content, a number as written, or "true"/"false".
 	Text string
 	// Items are a list's elements.
@@ -57,8 +59,11 @@ type Node struct {
 
 // A Field is one member of an object.
 type Field struct {
-	Key   string
-	Pos   Position
+	// Key is the member's name, without quotes.
+	Key string
+	// Pos is where the key begins.
+	Pos Position
+	// Value is the member's value.
 	Value Node
 }
 

@@ -84,3 +84,8 @@ func positionAt(text string, offset int) Position {
 	line := strings.LastIndexByte(before, '\n') + 1
 	return Position{strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[line:]) + 1}
 }
+
+// fail returns a Problem at a position.
+func fail(at Position, want, format string, args ...any) error {
+	return Problem{Index: -1, Position: at, Message: fmt.Sprintf(format, args...), Want: want}
+}

@@ -11,8 +11,13 @@ import (
 // maxListed is how many problems Problems.Error lists.
 const maxListed = 20
 
-// Position is a place in a document; lines and columns (in characters) count from 1. The zero Position is "unknown".
-type Position struct{ Line, Column int }
+// Position is a place in a document. The zero Position is "unknown".
+type Position struct {
+	// Line counts from 1; 0 is unknown.
+	Line int
+	// Column is the character on the line, counted from 1.
+	Column int
+}
 
 // String returns "line:column", "" when unknown.
 func (p Position) String() string {

@@ -118,6 +118,9 @@ func (n *Node) inBlock() bool {
 	return false
 }
 
+// maxKey is how long a key may be, in bytes, if nothing but the colon behind it marks it as one; readers of YAML look no further.
+const maxKey = 1000
+
 // appendFields writes an object's members, each on lines of its own; the first line's indent is there already.
 func (n *Node) appendFields(b []byte, depth int) []byte {
 	for i := range n.Fields {
@@ -125,7 +128,12 @@ func (n *Node) appendFields(b []byte, depth int) []byte {
 			b = appendIndent(b, depth)
 		}
 		f := &n.Fields[i]
-		b = append(append(b, yamlScalar(f.Key)...), ':')
+		key := yamlScalar(f.Key)
+		if len(key) > maxKey {
+			b = appendIndent(append(append(append(b, "? "...), key...), '\n'), depth)
+			key = ""
+		}
+		b = append(append(b, key...), ':')
 		switch {
 		case !f.Value.inBlock():
 			b = append(f.Value.appendFlow(append(b, ' ')), '\n')
@@ -175,8 +183,12 @@ func (n *Node) appendFlow(b []byte) []byte {
 	case Object:
 		b = append(b, '{')
 		for i := range n.Fields {
-			b = append(appendComma(b, i), yamlScalar(n.Fields[i].Key)...)
-			b = n.Fields[i].Value.appendFlow(append(b, ": "...))
+			b = appendComma(b, i)
+			key := yamlScalar(n.Fields[i].Key)
+			if len(key) > maxKey {
+				b = append(b, "? "...)
+			}
+			b = n.Fields[i].Value.appendFlow(append(append(b, key...), ": "...))
 		}
 		return append(b, '}')
 	}

@@ -1,12 +1,33 @@
 package rule
 
-import (
-	"slices"
-	"strings"
-)
+import "go.yaml.in/yaml/v3"
 
 // maxAliased is how many values a document may repeat by aliases, each counted with all that is in it.
 const maxAliased = 1_000_000
+
+// nodeOf makes a Node of a YAML value.
+func nodeOf(root *yaml.Node) (*Node, error) {
+	c := converter{anchored: make(map[*yaml.Node]anchored)}
+	n := new(Node)
+	if _, err := c.value(n, root, 1); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// converter makes Nodes of a document's values, in the order in which they are written.
+type converter struct {
+	// anchored are the values with anchors so far. One that is being converted is not among them: an alias of it would make a loop.
+	anchored map[*yaml.Node]anchored
+	// aliased counts the values that aliases have repeated.
+	aliased int
+}
+
+// anchored is a value that aliases may repeat.
+type anchored struct {
+	node    Node
+	measure measure
+}
 
 // measure is what the bounds on aliases need to know of a value: how many values it is, with all that is in it, and how deep it is nested.
 type measure struct{ size, height int }
@@ -17,288 +38,182 @@ func (m *measure) hold(inner measure) {
 	m.height = max(m.height, inner.height+1)
 }
 
-// anchored is a value that aliases may repeat.
-type anchored struct {
-	node    Node
-	measure measure
+func position(y *yaml.Node) Position { return Position{y.Line, y.Column} }
+
+// value makes n of y, which would be the depth-th list or object around each other if it is one.
+func (c *converter) value(n *Node, y *yaml.Node, depth int) (m measure, err error) {
+	n.Pos = position(y)
+	switch y.Kind {
+	case yaml.AliasNode:
+		return c.alias(n, y, depth)
+	case yaml.SequenceNode:
+		m, err = c.list(n, y, depth)
+	case yaml.MappingNode:
+		m, err = c.object(n, y, depth)
+	default:
+		m = measure{size: 1}
+		n.Kind, n.Text = scalar(y)
+	}
+	if err != nil {
+		return m, err
+	}
+	if err := checkTag(n, y); err != nil {
+		return m, err
+	}
+	if y.Anchor != "" {
+		c.anchored[y] = anchored{*n, m}
+	}
+	return m, nil
 }
 
-// properties are what may stand before a value: an anchor and a tag.
-type properties struct {
-	anchor, tag string
-	at          Position
-}
-
-func (o properties) any() bool { return o.anchor != "" || o.tag != "" }
-
-// join adds properties that stand further on before the same value.
-func (o properties) join(own properties) (properties, error) {
+// alias makes n the value that y repeats.
+func (c *converter) alias(n *Node, y *yaml.Node, depth int) (measure, error) {
+	value, ok := c.anchored[y.Alias]
 	switch {
-	case !own.any():
-		return o, nil
-	case !o.any():
-		return own, nil
-	case o.anchor != "" && own.anchor != "" || o.tag != "" && own.tag != "":
-		return o, Problem{Index: -1, Position: own.at, Message: "a value has two anchors or two tags", Want: "one of each at most"}
+	case !ok:
+		return measure{}, fail(n.Pos, "an anchor further up, not around it", "alias %s stands inside its anchor's value", shown("*"+y.Value))
+	case depth-1+value.measure.height > maxDepth:
+		return measure{}, tooDeep(n.Pos)
 	}
-	return properties{o.anchor + own.anchor, o.tag + own.tag, o.at}, nil
+	if c.aliased += value.measure.size; c.aliased > maxAliased {
+		return measure{}, fail(n.Pos, "the values written out", "aliases repeat more than %d values", maxAliased)
+	}
+	at := n.Pos
+	*n = value.node
+	n.Pos = at
+	return value.measure, nil
 }
 
-// properties reads the anchor and the tag that come next, on this line.
-func (p *yamlParser) properties(flow bool) (properties, error) {
-	var all properties
-	for c := p.peek(0); c == '&' || c == '!'; c = p.peek(0) {
-		own := properties{at: p.pos()}
-		word := p.word(flow && !(c == '!' && p.peek(1) == '<')) // a tag written out may hold commas
+func (c *converter) list(n *Node, y *yaml.Node, depth int) (measure, error) {
+	n.Kind = List
+	m := measure{1, 1}
+	if depth > maxDepth {
+		return m, tooDeep(n.Pos)
+	}
+	n.Items = make([]Node, len(y.Content))
+	for i, item := range y.Content {
+		inner, err := c.value(&n.Items[i], item, depth+1)
+		if err != nil {
+			return m, err
+		}
+		m.hold(inner)
+	}
+	return m, nil
+}
+
+func (c *converter) object(n *Node, y *yaml.Node, depth int) (measure, error) {
+	n.Kind = Object
+	m := measure{1, 1}
+	if depth > maxDepth {
+		return m, tooDeep(n.Pos)
+	}
+	n.Fields = make([]Field, 0, len(y.Content)/2)
+	var merge Field // its Pos is unknown if there is none
+	for i := 0; i < len(y.Content); i += 2 {
+		f, err := c.key(y.Content[i], depth)
+		if err != nil {
+			return m, err
+		}
+		inner, err := c.value(&f.Value, y.Content[i+1], depth+1)
 		switch {
-		case c == '!':
-			own.tag = word
-			if long, ok := strings.CutPrefix(word, "!<tag:yaml.org,2002:"); ok {
-				own.tag = "!!" + strings.TrimSuffix(long, ">")
-			}
-		case len(word) == 1:
-			return all, p.fail(own.at, "a name after &", "an anchor has no name")
-		default:
-			own.anchor = word[1:]
-			// Until the value is read, the name must not mean an older one: an alias inside would make a loop.
-			delete(p.anchors, own.anchor)
+		case err != nil:
+			return m, err
+		case !isMerge(y.Content[i]):
+			m.hold(inner)
+			n.Fields = append(n.Fields, f)
+			continue
+		case merge.Pos.Line > 0:
+			return m, twice(&f, merge.Pos)
 		}
-		var err error
-		if all, err = all.join(own); err != nil {
-			return all, err
-		}
-		p.blanks()
+		merge = f
+		// The members of what is merged come to stand where it stands: one level higher than their object would.
+		m.size += inner.size
+		m.height = max(m.height, inner.height)
 	}
-	return all, nil
+	if err := duplicates(n.Fields); err != nil {
+		return m, err
+	}
+	if merge.Pos.Line > 0 {
+		return m, addMerged(n, merge)
+	}
+	return m, nil
 }
 
-// word reads up to the next white space, in [] and {} up to the next of their delimiters.
-func (p *yamlParser) word(flow bool) string {
-	from := p.at
-	for p.at < len(p.text) && !p.spaced(0) && !(flow && isFlow(p.text[p.at])) {
-		p.step()
+// key makes the key of a Field.
+func (c *converter) key(y *yaml.Node, depth int) (Field, error) {
+	var n Node
+	if _, err := c.value(&n, y, depth+1); err != nil {
+		return Field{}, err
 	}
-	return p.text[from:p.at]
-}
-
-// leaf is a value that is no block: a scalar, an alias, or a list or object in [] or {}.
-type leaf struct {
-	// text is a scalar's content; plain tells that it has no quotes and may be something else than a text.
-	text  string
-	plain bool
-	// node is the value of an alias or a list or object, nil for scalars.
-	node    *Node
-	alias   bool
-	measure measure
-	pos     Position
-}
-
-// shown describes the leaf in messages.
-func (l leaf) shown() string {
-	if l.node != nil {
-		return l.node.Kind.String()
-	}
-	return shown(l.text)
-}
-
-// leaf reads a value that is no block. Its further lines must be indented more than parent.
-func (p *yamlParser) leaf(parent, depth int, flow bool) (l leaf, err error) {
-	l.pos = p.pos()
-	switch c := p.peek(0); c {
-	case '[', '{':
-		l.node = new(Node)
-		l.measure, err = p.flow(l.node, depth)
-	case '*':
-		l.alias = true
-		l.node, l.measure, err = p.alias(depth, flow)
-	case '"', '\'':
-		l.text, err = p.quoted(parent)
-	default:
-		l.plain = true
-		l.text, err = p.plain(parent, flow)
-	}
-	return l, err
-}
-
-// resolve makes a node of a leaf and its properties.
-func (p *yamlParser) resolve(n *Node, l leaf, with properties) (measure, error) {
-	if l.pos.Line == 0 {
-		l.pos = n.Pos
-	}
-	if l.node != nil {
-		*n = *l.node
-		n.Pos = l.pos
-		if l.alias && with.any() {
-			return measure{}, p.fail(with.at, "an alias alone", "an alias has an anchor or a tag")
-		}
-		return l.measure, p.attach(n, l.measure, with)
-	}
-	n.Pos, n.Kind, n.Text = l.pos, String, l.text
-	if takenPlain(l, with.tag) {
-		n.Kind, n.Text = plain(l.text)
-	}
-	m := measure{size: 1}
-	return m, p.attach(n, m, with)
-}
-
-// takenPlain reports whether a scalar may be something else than a text: for want of quotes, or because its tag says so in spite of them.
-func takenPlain(l leaf, tag string) bool {
-	switch tag {
-	case "":
-		return l.plain
-	case "!", "!!str":
-		return false
-	}
-	return true
-}
-
-// attach checks that a tag fits a value, and remembers the value if it has an anchor. Every value comes by here once.
-func (p *yamlParser) attach(n *Node, m measure, with properties) error {
-	if p.values++; p.values > maxValues {
-		return tooMany(n.Pos)
-	}
-	fits, known := true, true
-	switch with.tag {
-	case "", "!":
-	case "!!str":
-		fits = n.Kind == String
-	case "!!int", "!!float":
-		fits = n.Kind == Number
-	case "!!bool":
-		fits = n.Kind == Bool
-	case "!!null":
-		fits = n.Kind == Null
-	case "!!seq":
-		fits = n.Kind == List
-	case "!!map":
-		fits = n.Kind == Object
-	default:
-		known = false
-	}
-	if !known {
-		return p.fail(with.at, "the value without it", "unknown tag %s", shown(with.tag))
-	}
-	if !fits {
-		return p.fail(with.at, "a tag that fits, or none", "tag %s stands before %s", with.tag, n.Kind)
-	}
-	if with.anchor != "" {
-		p.anchors[with.anchor] = anchored{*n, m}
-	}
-	return nil
-}
-
-// alias reads an alias and returns the value it repeats.
-func (p *yamlParser) alias(depth int, flow bool) (*Node, measure, error) {
-	at := p.pos()
-	name := p.word(flow)[1:]
-	value, ok := p.anchors[name]
-	if !ok {
-		return nil, measure{}, p.fail(at, "an anchor further up, not around it", "alias %s has no anchor", shown("*"+name))
-	}
-	if depth-1+value.measure.height > maxDepth {
-		return nil, measure{}, tooDeep(at)
-	}
-	if p.aliased += value.measure.size; p.aliased > maxAliased {
-		return nil, measure{}, p.fail(at, "the values written out", "aliases repeat more than %d values", maxAliased)
-	}
-	return &value.node, value.measure, nil
-}
-
-// yamlKey is the key of a mapping's entry.
-type yamlKey struct {
-	text string
-	pos  Position
-	// merge tells that the value's members are to be merged in.
-	merge bool
-}
-
-// read reports whether the key has been read: the zero yamlKey has not.
-func (k yamlKey) read() bool { return k.pos.Line > 0 }
-
-func newKey(n *Node, at Position, merge bool) (yamlKey, error) {
 	switch n.Kind {
 	case Null, List, Object:
-		return yamlKey{}, Problem{Index: -1, Position: at, Message: "a key is " + n.Kind.String(), Want: "a text"}
+		return Field{}, fail(n.Pos, "a text", "a key is %s", n.Kind)
 	}
-	return yamlKey{n.Text, at, merge}, nil
+	return Field{Key: n.Text, Pos: n.Pos}, nil
 }
 
-// yamlObject collects the members of a mapping.
-type yamlObject struct {
-	p       *yamlParser
-	node    *Node
-	base    int
-	measure measure
-	// merged is the value of the merge key, merge its position; unknown if there is none.
-	merged Node
-	merge  Position
-}
-
-func newObject(p *yamlParser, n *Node) *yamlObject {
-	n.Kind = Object
-	return &yamlObject{p: p, node: n, base: len(p.fields), measure: measure{1, 1}}
-}
-
-// add adds a member.
-func (o *yamlObject) add(key yamlKey, value Node, inner measure) error {
-	if !key.merge {
-		o.measure.hold(inner)
-		o.p.fields = append(o.p.fields, Field{key.text, key.pos, value})
-		return nil
-	}
-	if o.merge.Line > 0 {
-		return twice(&Field{Key: key.text, Pos: key.pos}, o.merge)
-	}
-	o.merged, o.merge = value, key.pos
-	// The members of what is merged come to stand where it stands: one level higher than their object would.
-	o.measure.size += inner.size
-	o.measure.height = max(o.measure.height, inner.height)
-	return nil
-}
-
-// done makes the object of its members.
-func (o *yamlObject) done() (measure, error) {
-	fields := o.p.fields[o.base:]
-	if err := duplicates(fields); err != nil {
-		return measure{}, err
-	}
-	if o.merge.Line > 0 {
-		if err := o.addMerged(fields); err != nil {
-			return measure{}, err
-		}
-	}
-	o.node.Fields = cut(&o.p.fields, o.base)
-	return o.measure, nil
-}
+// isMerge reports whether a key tells that its value's members are to be merged in.
+func isMerge(key *yaml.Node) bool { return key.Tag == "!!merge" && key.Style == 0 }
 
 // addMerged adds the members that the merge key brings and the object itself does not have; of several sources the first wins.
-func (o *yamlObject) addMerged(fields []Field) error {
-	has := make(map[string]bool, len(fields))
-	for _, f := range fields {
+func addMerged(n *Node, merge Field) error {
+	has := make(map[string]bool, len(n.Fields))
+	for _, f := range n.Fields {
 		has[f.Key] = true
 	}
-	sources := []Node{o.merged}
-	if o.merged.Kind == List {
-		sources = o.merged.Items
+	sources := []Node{merge.Value}
+	if merge.Value.Kind == List {
+		sources = merge.Value.Items
 	}
 	for _, source := range sources {
 		if source.Kind != Object {
-			return o.p.fail(o.merge, "a mapping, an alias of one, or a list of these", "<< merges %s", source.Kind)
+			return fail(merge.Pos, "a mapping, an alias of one, or a list of these", "<< merges %s", source.Kind)
 		}
 		for _, f := range source.Fields {
 			if !has[f.Key] {
 				has[f.Key] = true
-				o.p.fields = append(o.p.fields, f)
+				n.Fields = append(n.Fields, f)
 			}
 		}
 	}
 	return nil
 }
 
-// cut takes the elements from base on off a stack, in a slice of their own.
-func cut[T any](stack *[]T, base int) []T {
-	out := slices.Clone((*stack)[base:])
-	clear((*stack)[base:])
-	*stack = (*stack)[:base]
-	return out
+// scalar says what a scalar is, and its text. Without quotes it may be something else than a text, and so it may in spite of quotes if its tag says so.
+func scalar(y *yaml.Node) (NodeKind, string) {
+	tag := tagOf(y)
+	quoted := y.Style&^yaml.TaggedStyle != 0
+	if tag == "!!str" || quoted && tag == "" {
+		return String, y.Value
+	}
+	return plain(y.Value)
+}
+
+// tagOf returns the tag that is written before a value, "" if none is.
+func tagOf(y *yaml.Node) string {
+	if y.Style&yaml.TaggedStyle == 0 {
+		return ""
+	}
+	return y.Tag
+}
+
+// tagged are the standard tags and what may stand behind them.
+var tagged = map[string]NodeKind{
+	"!!str": String, "!!int": Number, "!!float": Number, "!!bool": Bool, "!!null": Null, "!!seq": List, "!!map": Object,
+}
+
+// checkTag checks that a value fits the tag that is written before it.
+func checkTag(n *Node, y *yaml.Node) error {
+	tag := tagOf(y)
+	if tag == "" {
+		return nil
+	}
+	kind, known := tagged[tag]
+	switch {
+	case !known:
+		return fail(n.Pos, "the value without it", "unknown tag %s", shown(tag))
+	case kind != n.Kind:
+		return fail(n.Pos, "a tag that fits, or none", "tag %s stands before %s", tag, n.Kind)
+	}
+	return nil
 }
