@@ -127,7 +127,7 @@ func checkReplacing(t *testing.T, nginxPath, program string, way wayToReplace) {
 }
 
 // openTime is that of the breaker before its rule is edited: it outlasts both replacements.
-const openTime = 6 * time.Second
+const openTime = 7 * time.Second
 
 func firstRules(limit int) []byte { return rulesWith(limit, 0.5, openTime.String()) }
 

@@ -36,8 +36,9 @@ func findNginx(t *testing.T) string {
 
 // A nginx is a running nginx with /shop, which answers 200, and /broken, which answers 500.
 type nginx struct {
-	url string
-	log string
+	*process
+	url      string
+	accesses string // the file they are noted in
 }
 
 // startNginx starts an nginx that keeps everything in a folder of the test, and ends with it.
@@ -53,14 +54,13 @@ func startNginx(t *testing.T, path string) *nginx {
 		require.NoError(t, free.Close())
 		config := filepath.Join(folder, "nginx.conf")
 		require.NoError(t, os.WriteFile(config, nginxConfig(folder, address, string(about)), 0o644))
-		n := &nginx{url: "http://" + address, log: filepath.Join(folder, "arrivals.log")}
-		p := startProcess(t, path, "-p", folder, "-c", config)
-		if p.await(func() bool { return reachable(n.url + "/ready") }) {
-			t.Cleanup(func() { require.NoError(t, p.stop(), "nginx: %s", p.log.String()) })
+		n := &nginx{startProcess(t, path, "-p", folder, "-c", config), "http://" + address, filepath.Join(folder, "arrivals.log")}
+		if n.await(func() bool { return reachable(n.url + "/ready") }) {
+			t.Cleanup(func() { require.NoError(t, n.stop(), n.log.String()) })
 			return n
 		}
-		_ = p.stop() // it ended by itself
-		t.Logf("nginx at %s did not start: %s", address, p.log.String())
+		_ = n.stop() // it ended by itself
+		t.Logf("nginx at %s did not start: %s", address, n.log.String())
 	}
 	t.Fatal("nginx did not start")
 	return nil
@@ -110,10 +110,12 @@ func reachable(url string) bool {
 // moments are milliseconds since 1970, in order.
 type moments []int64
 
-// arrivals returns when the requests for that path arrived: nginx notes when each was done, and how long after its first byte.
+// arrivals ends nginx, so that everything is noted, and returns when the requests for that path arrived: it notes when each was done, and how
+// long after its first byte.
 func (n *nginx) arrivals(t *testing.T, path string) moments {
 	t.Helper()
-	f, err := os.Open(n.log)
+	require.NoError(t, n.stop(), n.log.String())
+	f, err := os.Open(n.accesses)
 	require.NoError(t, err)
 	defer f.Close()
 	var ms moments
