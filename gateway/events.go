@@ -105,24 +105,14 @@ func (e *events) breaker(b cordon.BreakerEvent) {
 		Time: b.Time, What: "breaker", Kind: cordon.KindBreaker.String(), Rule: b.RuleID, Resource: b.Resource,
 		Text: b.Transition.From.String() + " → " + b.Transition.To.String() + ": " + b.Transition.Reason, Shadow: b.Shadow,
 	})
-	e.log.log(slog.LevelWarn, "breaker changed", b.RuleID+" "+b.Resource+" "+b.Transition.To.String(),
-		slog.String("rule", b.RuleID), slog.String("resource", b.Resource), slog.Bool("shadow", b.Shadow),
-		slog.String("from", b.Transition.From.String()), slog.String("to", b.Transition.To.String()),
-		slog.String("reason", b.Transition.Reason))
 }
 
 func (e *events) report(r rule.Report) {
 	e.change(Event{Time: r.Time, What: "rules", Text: r.String()})
-	level := slog.LevelInfo
-	if !r.OK() {
-		level = slog.LevelError
-	}
-	e.log.log(level, "rules offered", r.Source, slog.String("report", r.String()))
 }
 
 func (e *events) fault(f cordon.FaultEvent) {
 	e.change(Event{Time: e.clk.Wall(e.clk.Now()), What: "fault", Resource: f.Resource, Text: f.Where + ": " + f.Err.Error()})
-	e.log.log(slog.LevelError, "internal fault", f.Where, slog.String("where", f.Where), slog.Any("error", f.Err))
 }
 
 func (e *events) change(ev Event) {
