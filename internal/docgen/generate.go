@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/cordon-go/cordon/breaker"
@@ -39,7 +40,9 @@ func generate(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	describe := func(t reflect.Type, field string) string { return comments[path.Base(t.PkgPath())+"."+t.Name()+"."+field] }
+	describe := func(t reflect.Type, field string) string {
+		return inDocument(comments[path.Base(t.PkgPath())+"."+t.Name()+"."+field])
+	}
 	schema, err := json.MarshalIndent(document(describe), "", "  ")
 	if err != nil {
 		return nil, err
@@ -60,6 +63,51 @@ func generate(root string) (map[string][]byte, error) {
 		filepath.Join(root, "docs", "rules.schema.json"): append(schema, '\n'),
 	}, nil
 }
+
+// inDocument turns a comment, which speaks of Go, into what it says to somebody who writes a document: fields by their keys,
+// modes by their texts, and no word about the types of the package.
+func inDocument(comment string) string {
+	words := map[string]string{"True": "true", "False": "false"}
+	enums := []interface{ Values() []string }{flow.Reject, breaker.ErrorRatio}
+	for _, e := range enums {
+		for _, v := range e.Values() {
+			words[strings.ToUpper(v[:1])+v[1:]] = v
+		}
+	}
+	for _, s := range sections() {
+		keys(words, s.typ)
+	}
+	var kept []string
+	for _, sentence := range strings.SplitAfter(comment, ". ") {
+		if !ofPackage.MatchString(sentence) {
+			kept = append(kept, sentence)
+		}
+	}
+	return word.ReplaceAllStringFunc(strings.TrimSpace(strings.Join(kept, "")), func(w string) string {
+		if key, ok := words[w]; ok {
+			return "`" + key + "`"
+		}
+		return w
+	})
+}
+
+// keys adds the keys of a struct's fields, and of those within.
+func keys(words map[string]string, t reflect.Type) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if key, ok := f.Tag.Lookup("rule"); ok {
+			words[f.Name] = key
+			if f.Type.Kind() == reflect.Struct {
+				keys(words, f.Type)
+			}
+		}
+	}
+}
+
+var (
+	word      = regexp.MustCompile(`[A-Za-z]+`)
+	ofPackage = regexp.MustCompile(`\b(Limiter|Bulkhead|Breaker)\b`)
+)
 
 // document is the JSON Schema of the native document.
 func document(describe func(reflect.Type, string) string) map[string]any {
