@@ -113,8 +113,9 @@ func checkReplacing(t *testing.T, nginxPath, program string, way wayToReplace) {
 	require.LessOrEqual(t, tookDown, int64(1000))
 	require.LessOrEqual(t, afterDown.worst(), most(lowered))
 	for limit, after := range map[int]moments{raised: afterUp, lowered: afterDown} {
-		require.GreaterOrEqual(t, after.worst(), limit)
-		require.GreaterOrEqual(t, after.rate(limit), 0.75*float64(limit)) // a busy machine may keep the load from asking for a moment
+		// A busy machine may keep the load from asking for a moment: less is admitted then, but not in every second.
+		require.GreaterOrEqual(t, float64(after.worst()), 0.9*float64(limit))
+		require.GreaterOrEqual(t, after.rate(limit), 0.75*float64(limit))
 	}
 
 	// The breaker let nothing pass from before the first replacement until its own open time was over, often as it was asked.
