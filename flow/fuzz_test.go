@@ -123,9 +123,9 @@ func TestBitsOfWords(t *testing.T) {
 	for _, per := range []time.Duration{time.Millisecond, time.Second, 24 * time.Hour, maxInterval} {
 		for n := int64(1); n < 1e12; n += 1 + n/7 {
 			l := newLayout(n, 0, per)
-			require.LessOrEqual(t, int(l.stampBits)+int(l.shareBits)+bits.Len64(uint64(l.maxShare()*l.unit)), lapShift)
+			require.LessOrEqual(t, int(l.stampBits)+int(l.shareBits)+bits.Len64(uint64(l.maxShare()*l.unit)), fieldBits)
 			require.GreaterOrEqual(t, uint64(1)<<(64-l.wrap-1), uint64(per)*spans/2, "%d per %v", n, per)
-			require.LessOrEqual(t, time.Duration(1)<<l.tick, 1+per/1000, "%d per %v", n, per)
+			require.LessOrEqual(t, time.Duration(1)<<l.tick, 1+per/500, "%d per %v", n, per)
 			require.Less(t, n-n/l.unit*l.unit, 1+n/2000)
 			x := l.word(5, 0, l.maxShare(), 3*per)
 			require.Equal(t, l.maxShare(), l.share(x))

@@ -101,7 +101,7 @@ func TestWarmUpNeverBelowZero(t *testing.T) {
 	t.Parallel()
 	w := newWarmth(100, 33, 3, 10*time.Second, time.Second, 0)
 	w.stored = 100
-	w.passed.Store(150)
+	w.passed.Store(250)
 	rate, ok := w.advance(time.Second)
 	require.True(t, ok)
 	require.Equal(t, 100.0, rate)

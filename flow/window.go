@@ -211,11 +211,13 @@ func (w *window) acquire(now time.Duration, n int64) (v verdict, ref uint64, ret
 			continue
 		}
 		pool := w.pool.Load()
-		if pool > 0 && w.spare(x, n, pool, now) {
-			if w.extend(group, x, n, now) {
-				return admitted, h, 0
+		if pool > 0 {
+			switch done, ref := w.spend(h, h2, x, y, n, pool, now); {
+			case ref != 0:
+				return admitted, ref, 0
+			case done:
+				continue
 			}
-			continue
 		}
 		if next.Load() != y {
 			continue // else it was judged in the right era
@@ -312,18 +314,54 @@ func (w *window) open(h, h2, y uint64, n int64, now, age time.Duration) (opened,
 	return true, n > 0
 }
 
-// spare reports whether the group in use, whose word is x, can take n calls with units out of the pool, which has so many.
-// That is for when the next group cannot be opened yet while calls that were given back, or a raised limit, left tokens.
-func (w *window) spare(x uint64, n, pool int64, now time.Duration) bool {
-	need := w.units(n - w.free(x))
-	return pool >= need && w.share(x)+need <= w.maxShare() && w.age(x, now) < w.per
+// widest is how many times the fair share (or what one cost needs) a group gets to hold while the next one cannot be
+// opened: the admissions of one life are all counted until the latest leaves the interval.
+const widest = 4
+
+// spend admits n calls with units out of the pool, which has so many, while the next group, whose word is y, cannot be
+// opened yet: calls that were given back, or a raised limit, left them. They go to the group in use, whose word is x, or
+// if that is wide enough to the next. It returns 0 if they were not admitted, and whether to try again then.
+func (w *window) spend(h, h2, x, y uint64, n, pool int64, now time.Duration) (again bool, ref uint64) {
+	most := min(widest*max(w.fair(int(h&0xff)), w.units(n)), w.maxShare())
+	need := w.units(max(0, n-w.free(x)))
+	if w.share(x)+need <= most && w.age(x, now) < w.per {
+		if need > pool {
+			return false, 0
+		}
+		if w.extend(h, x, need, n, now) {
+			return false, h
+		}
+		return true, 0
+	}
+	need = min(max(w.units(n), most-w.share(y)), pool)
+	if need*w.unit < n || w.share(y)+need > w.maxShare() {
+		return false, 0
+	}
+	if w.absorb(h, h2, y, need, n, now) {
+		return false, h2
+	}
+	return true, 0
 }
 
-// extend admits n calls in the group in use, whose word is x, with units out of the pool.
-func (w *window) extend(group *atomic.Uint64, x uint64, n int64, now time.Duration) bool {
-	need := w.units(n - w.free(x))
+// extend admits n calls in the group in use, whose word is x, with need units out of the pool.
+func (w *window) extend(h, x uint64, need, n int64, now time.Duration) bool {
 	took := w.take(need)
-	if took == need && w.admits(now) && group.CompareAndSwap(x, w.join(w.resize(x, need), n, now, w.age(x, now))) {
+	if took == need && w.admits(now) &&
+		w.words[h&0xff].CompareAndSwap(x, w.join(w.resize(x, need), n, now, w.age(x, now))) {
+		return true
+	}
+	w.pool.Add(took)
+	return false
+}
+
+// absorb opens the next group, whose word is y, before its life has ended, with need units out of the pool: the new life
+// takes over the admissions of the old one, which so are counted for longer than they have to.
+func (w *window) absorb(h, h2, y uint64, need, n int64, now time.Duration) bool {
+	took := w.take(need)
+	z := w.join(w.resize(y, need), n, now, w.age(y, now))
+	z = z<<4>>4 | h2>>8&lapMask<<lapShift | mixed
+	if took == need && w.admits(now) && w.words[h2&0xff].CompareAndSwap(y, z) {
+		w.head.CompareAndSwap(h, h2)
 		return true
 	}
 	w.pool.Add(took)
@@ -348,7 +386,10 @@ func (w *window) cancel(ref uint64, n int64) {
 	for {
 		x := group.Load()
 		// The head is read after the word: if it is less than lapMask laps ahead, the word's lap tells its life.
-		if w.head.Load()>>8-ref>>8 >= lapMask || x>>lapShift != ref>>8&lapMask || w.used(x) < n {
+		if w.head.Load()>>8-ref>>8 >= lapMask || x >= sealed || w.used(x) < n {
+			return
+		}
+		if later := (x>>lapShift - ref>>8) & lapMask; later > 1 || later == 1 && x&mixed == 0 {
 			return
 		}
 		units := w.units(w.used(x)) - w.units(w.used(x)-n)

@@ -7,15 +7,19 @@ import (
 
 // A group of an exact window is one word:
 //
-//	sealed 1 | lap 3 | free | share | stamp
+//	sealed 1 | lap 3 | mixed 1 | free | share | stamp
 //
 // share is the capacity that the group holds, in units of calls (see layout.unit), free is how many calls of it are not
 // taken, stamp is the time of the life's latest admission, in ticks, cut to its low bits. One word, so that the compare-and-swap
-// that changes it checks the very stamp that was judged. The stamp of an empty group (all free) means nothing.
+// that changes it checks the very stamp that was judged. The stamp of an empty group (all free) means nothing. mixed
+// tells that the life took over the admissions of the one before, see window.absorb.
 const (
 	lapShift = 60
 	lapMask  = 1<<3 - 1
 	sealed   = 1 << 63
+	mixed    = 1 << fieldBits
+	// fieldBits is how many bits free, share and stamp have.
+	fieldBits = lapShift - 1
 )
 
 // A layout is how the words of one window are cut.
@@ -32,7 +36,7 @@ const (
 	// maxCounted is up to how many calls a window counts shares in single calls. Beyond, it has half to all of as many units.
 	maxCounted = 1 << 15
 	// A limit above vast would leave too few bits to the stamp if one group could hold all of it, in units as small: there a
-	// group holds at most an eighth, and there are an eighth as many units.
+	// group holds less than an eighth, and there are an eighth as many units.
 	vast = 1 << 28
 	// spans is how many spans of time (see newLayout) a stamp must be able to tell apart, see window.era.
 	spans = 8
@@ -44,11 +48,11 @@ func newLayout(limit, held int64, span time.Duration) layout {
 	l := layout{unit: unitFor(limit)}
 	units := max(limit/l.unit, l.units(held))
 	if limit > vast {
-		units = max(limit/8/l.unit, l.units(held))
+		units = max(limit/8/l.unit-1, l.units(held))
 	}
 	l.shareBits = uint8(bits.Len64(uint64(units)))
 	freeBits := uint8(bits.Len64(uint64(l.maxShare() * l.unit)))
-	l.freeShift = lapShift - freeBits
+	l.freeShift = fieldBits - freeBits
 	l.stampBits = l.freeShift - l.shareBits
 	if need := uint8(bits.Len64(uint64(span)*spans - 1)); need > l.stampBits {
 		l.tick = need - l.stampBits
@@ -76,7 +80,7 @@ func unitFor(limit int64) int64 {
 }
 
 func (l *layout) free(x uint64) int64 {
-	return int64(x << (64 - lapShift) >> ((64 - lapShift + l.freeShift) & 63))
+	return int64(x << (64 - fieldBits) >> ((64 - fieldBits + l.freeShift) & 63))
 }
 
 func (l *layout) share(x uint64) int64 {
