@@ -31,7 +31,7 @@ type owner struct {
 // checked as a whole: with a fault in it nothing changes, and the error is the rule.Problems that the report holds too. State is kept across edits by
 // the rules' ids. The caller may go on using the slices.
 func (e *Engine) Apply(rules Rules) (rule.Report, error) {
-	rep := e.apply(e.owners[0], Decoded{Rules: rules}, false, "")
+	rep := e.apply(e.code, Decoded{Rules: rules}, false, "")
 	if faults := rep.Problems.Faults(); !rep.Applied && len(faults) > 0 {
 		return rep, faults
 	}
@@ -41,15 +41,16 @@ func (e *Engine) Apply(rules Rules) (rule.Report, error) {
 // apply puts an owner's decoded rules in force and reports. keepGood applies good rules beside refused ones.
 func (e *Engine) apply(o *owner, d Decoded, keepGood bool, version string) rule.Report {
 	rep := rule.Report{Source: o.source, Version: version}
-	e.applyMu.Lock()
-	e.applyLocked(o, d, keepGood, &rep)
-	e.applyMu.Unlock()
+	e.offer(o, d, keepGood, &rep)
 	e.stamp(&rep)
 	e.notifyReport(rep)
 	return rep
 }
 
-func (e *Engine) applyLocked(o *owner, d Decoded, keepGood bool, rep *rule.Report) {
+// offer is apply without telling anyone.
+func (e *Engine) offer(o *owner, d Decoded, keepGood bool, rep *rule.Report) {
+	e.applyMu.Lock()
+	defer e.applyMu.Unlock()
 	var next ruleRefs
 	rep.Problems = slices.Clone(d.Problems)
 	p := offer{source: o.source, keepGood: keepGood, rep: rep}
@@ -79,16 +80,6 @@ func (e *Engine) applyLocked(o *owner, d Decoded, keepGood bool, rep *rule.Repor
 	rep.Applied = true
 	o.rules = next
 	e.install(newRuleset(e.set.Load(), merged, e))
-	e.wakeQueues()
-}
-
-// wakeQueues brings the new rules to resources where calls wait in queues: nobody else may come by to do it.
-func (e *Engine) wakeQueues() {
-	e.resources.all(func(r *resource) {
-		if t := r.table.Load(); t != nil && t.lists != nil && len(t.lists.queues) > 0 {
-			r.current()
-		}
-	})
 }
 
 // offer is one offered set of rules on its way.

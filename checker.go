@@ -23,7 +23,7 @@ func (t *table) reserveCheckers(c *caller, h *hold, req *Request) error {
 		case faulty && e.cfg.faults == PassOnFault:
 			continue // it holds nothing and is told nothing
 		case err != nil:
-			return t.refusedBy(k, err, c)
+			return t.refusedBy(k, err)
 		}
 		h.admittedBy = append(h.admittedBy, k)
 	}
@@ -41,16 +41,13 @@ func (e *Engine) ask(k Checker, call *CheckedCall) (err error, faulty bool) {
 	return k.Check(call), false
 }
 
-// refusedBy makes a checker's error a refusal, and tells the observers.
-func (t *table) refusedBy(k Checker, err error, c *caller) error {
+// refusedBy makes a checker's error a refusal, and counts it.
+func (t *table) refusedBy(k Checker, err error) error {
 	var b *BlockedError
 	if !errors.As(err, &b) {
 		b = &BlockedError{Kind: KindCustom, RuleID: checkerName(k), Resource: t.res.name, cause: err}
 	}
 	t.res.blockedByChecker.Add(1)
-	if e := t.res.eng; len(e.blockObservers) > 0 {
-		e.notifyBlock(b, c.origin, false)
-	}
 	return b
 }
 

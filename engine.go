@@ -32,6 +32,7 @@ type Engine struct {
 	// applyMu serialises rule updates and guards what follows.
 	applyMu sync.Mutex
 	owners  []*owner // the rules by who brought them: code first, then sources in the order they were watched
+	code    *owner   // the first of owners; never changed
 	watches []*Watch
 	closed  bool
 }
@@ -49,9 +50,10 @@ func New(opts ...Option) (*Engine, error) {
 			e.blockObservers = append(e.blockObservers, o.Block)
 		}
 	}
-	e.owners = []*owner{{}}
-	e.install(newRuleset(nil, ruleRefs{}, e))
+	e.code = &owner{}
+	e.owners = []*owner{e.code}
 	e.resources.init(e)
+	e.install(newRuleset(nil, ruleRefs{}, e))
 	if cfg.rules.count() > 0 {
 		if _, err := e.Apply(cfg.rules); err != nil {
 			return nil, err
@@ -79,9 +81,19 @@ func (e *Engine) Close() error {
 
 // install puts a ruleset in force. The caller holds applyMu, or is New.
 func (e *Engine) install(s *ruleset) {
+	old := e.set.Load()
 	s.version = e.version.Load() + 1
 	e.set.Store(s)
 	e.version.Store(s.version)
+	if old != nil {
+		old.retire(s)
+	}
+	// Bring the rules to resources where calls wait in queues: nobody else may come by to do it.
+	e.resources.all(func(r *resource) {
+		if r.table.Load().waited() {
+			r.current()
+		}
+	})
 }
 
 // Do runs fn if the resource admits the call, and returns fn's error, or the refusal as Enter does. A panic of fn counts as a failure
@@ -91,14 +103,8 @@ func (e *Engine) Do(ctx context.Context, resource string, fn func(context.Contex
 	if err != nil {
 		return err
 	}
-	returned := false
-	defer func() {
-		if !returned { // a panic, or runtime.Goexit
-			ent.End(Failure)
-		}
-	}()
+	defer ent.End(Failure) // if it has not ended by then: a panic, or runtime.Goexit
 	err = fn(e.entrance(ctx, resource))
-	returned = true
 	ent.Exit(&err)
 	return err
 }

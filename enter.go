@@ -108,7 +108,7 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 	if req != nil && req.Classify != nil {
 		t = t.carrying(&unusual{classify: req.Classify})
 	}
-	return Entry{table: t, start: now, permits: pack(p0, p1), state: uint64(cost)}, nil
+	return Entry{table: t, start: now, permits: pack(p0, p1), state: uint32(cost)}, nil
 }
 
 // giveUp counts a caller that gave up while it waited, or had before.
@@ -229,11 +229,26 @@ func (t *table) enterAny(ctx context.Context, cost int, req *Request) (Entry, er
 	if req != nil {
 		c.origin, c.under = req.Origin, req.Under
 	}
+	ent, err := t.admit(&c, cost, req)
+	if b, ok := err.(*BlockedError); ok {
+		t.res.eng.notifyBlock(b, c.origin, false)
+	}
+	return ent, err
+}
+
+// admit makes all checks of a table that is not plain. A call that is not admitted holds nothing when it returns.
+func (t *table) admit(c *caller, cost int, req *Request) (Entry, error) {
 	var h hold
-	if err := t.reserve(&c, &h, cost, req); err != nil {
-		t.undo(&h, c.now, cost)
+	admitted := false
+	defer func() {
+		if !admitted { // or something handed to the engine ended the goroutine
+			t.undo(&h, c.now, cost)
+		}
+	}()
+	if err := t.reserve(c, &h, cost, req); err != nil {
 		return Entry{}, err
 	}
+	admitted = true
 	t.res.passed.Add(1)
 	for _, g := range t.lists.feeds {
 		g.passes.Add(c.now, cost)
@@ -245,7 +260,7 @@ func (t *table) enterAny(ctx context.Context, cost int, req *Request) (Entry, er
 		}
 		t = t.carrying(u)
 	}
-	return Entry{table: t, start: c.now, permits: pack(h.permits[0], h.permits[1]), state: uint64(cost)}, nil
+	return Entry{table: t, start: c.now, permits: pack(h.permits[0], h.permits[1]), state: uint32(cost)}, nil
 }
 
 // reserve asks every check in order. What it reserved before an error is in h.
@@ -361,20 +376,16 @@ func (t *table) wait(c *caller, h *hold, cost int) error {
 	return err
 }
 
-// refuseAny counts a refusal, or what would have been one. It returns nil if the rule is in shadow.
+// refuseAny counts a refusal, which it returns, or what would have been one if the rule is in shadow: then it tells the observers and returns nil.
+// They are told of a refusal when the call holds nothing any more.
 func (t *table) refuseAny(s *tally, b *BlockedError, c *caller, shadow bool) error {
-	if shadow {
-		s.shadowed.Add(1)
-	} else {
+	if !shadow {
 		s.blocked.Add(1)
+		return b
 	}
-	if e := t.res.eng; len(e.blockObservers) > 0 {
-		e.notifyBlock(b, c.origin, shadow)
-	}
-	if shadow {
-		return nil
-	}
-	return b
+	s.shadowed.Add(1)
+	t.res.eng.notifyBlock(b, c.origin, true)
+	return nil
 }
 
 // undo gives back all that h holds.

@@ -72,6 +72,7 @@ type BlockedError struct {
 	Resource string
 
 	cause error
+	turn  uint32 // how often the breaker had changed its state by then
 }
 
 // Error says what refused the call and why.
@@ -141,8 +142,8 @@ func roundRetry(d time.Duration) (index int, above, rounded time.Duration) {
 	return index, rounded - step, rounded
 }
 
-// refusals keeps the errors of one rule on one resource, by retry-after. The table is made
-// with the first refusal.
+// refusals keeps the errors of one version of a rule on one resource, by retry-after: those of an edited rule start anew, so that no call that still
+// runs by the old version can leave an error with the old numbers. The table is made with the first refusal.
 type refusals struct {
 	last  atomic.Pointer[BlockedError]
 	table atomic.Pointer[[retrySlots]atomic.Pointer[BlockedError]]
@@ -181,16 +182,10 @@ func (f *refusals) keep(b *BlockedError, retryAfter time.Duration) *BlockedError
 	if t == nil {
 		t = new([retrySlots]atomic.Pointer[BlockedError])
 		if !f.table.CompareAndSwap(nil, t) {
-			return b // another call made the table, or it was forgotten again: the next refusal keeps its own
+			return b // another call made the table: the next refusal keeps its own
 		}
 	}
 	t[i].Store(b)
 	f.last.Store(b)
 	return b
-}
-
-// forget drops the kept errors, since what they say is out of date.
-func (f *refusals) forget() {
-	f.table.Store(nil)
-	f.last.Store(nil)
 }

@@ -15,11 +15,11 @@ type Entry struct {
 	table   *table // one of the call's own if it is unusual
 	start   time.Duration
 	permits uint64 // of the first two breakers
-	state   uint64 // the cost and the ended flag
+	state   uint32 // the cost and the ended flag; 32 bits, which are aligned for atomic use wherever the entry lies, on every processor
 }
 
-// ended is the flag in an entry's state; the cost is in the 32 bits below.
-const ended = 1 << 32
+// ended is the flag in an entry's state; the cost is in the 31 bits below.
+const ended = 1 << 31
 
 // pack puts two permits into one word.
 func pack(p0, p1 breaker.Permit) uint64 { return uint64(p0) | uint64(p1)<<32 }
@@ -85,8 +85,8 @@ func (e *Entry) End(outcome Outcome) {
 	if e.table == nil {
 		return
 	}
-	state := atomic.LoadUint64(&e.state)
-	if state&ended != 0 || !atomic.CompareAndSwapUint64(&e.state, state, state|ended) {
+	state := atomic.LoadUint32(&e.state)
+	if state&ended != 0 || !atomic.CompareAndSwapUint32(&e.state, state, state|ended) {
 		return
 	}
 	if outcome > Ignored {
@@ -107,7 +107,7 @@ func (e *Entry) End(outcome Outcome) {
 	} else if n > histogramAfter {
 		r.histogram.CompareAndSwap(nil, stat.NewHistogram(histogramSpan))
 	}
-	cost := int(uint32(state))
+	cost := int(state)
 	if !t.plain {
 		e.endAny(now, cost, outcome, latency)
 		return

@@ -99,6 +99,19 @@ func (s *ruleset) sharedBreaker(id string) *breakerState {
 	return st
 }
 
+// retire lets the calls go that wait at shared bulkheads which no rule of the ruleset in force has any more.
+func (s *ruleset) retire(now *ruleset) {
+	for key := range s.shared {
+		if key.kind != KindConcurrency {
+			continue
+		}
+		o, is := s.sharedBulkhead(key.id), now.sharedBulkhead(key.id)
+		if o != nil && (is == nil || is.bulkheadPlaces != o.bulkheadPlaces) {
+			o.open()
+		}
+	}
+}
+
 // relate makes sure that there is a gauge for the related resource of r.
 func (s *ruleset) relate(old *ruleset, r *flow.Rule) {
 	if s.gauge(r.Related, interval(r)) != nil {

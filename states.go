@@ -2,6 +2,7 @@ package cordon
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,14 +11,14 @@ import (
 	"github.com/cordon-go/cordon/flow"
 )
 
-// tally is what is counted and kept per rule and resource. It outlives edits of the rule.
+// tally is what is counted per rule and resource. It outlives edits of the rule.
 type tally struct {
 	res      *resource // nil for the state that several resources share
 	kind     Kind
-	shadow   atomic.Bool // the rule's Shadow, as a breaker's events see it
+	shadow   atomic.Bool   // the rule's Shadow, as a breaker's events see it
+	turns    atomic.Uint32 // how often the breaker that was made with this tally has changed its state
 	blocked  atomic.Int64
 	shadowed atomic.Int64
-	refusals refusals
 }
 
 // resource returns the resource's name.
@@ -28,17 +29,9 @@ func (t *tally) resource() string {
 	return t.res.name
 }
 
-// refused returns the error for a refusal by the rule of that id, and keeps it for calls refused alike.
-func (t *tally) refused(id string, retryAfter time.Duration, limit, observed float64, cause error) *BlockedError {
-	return t.refusals.keep(&BlockedError{
-		Kind: t.kind, RuleID: id, Resource: t.resource(), Limit: limit, Observed: observed, cause: cause,
-	}, retryAfter)
-}
-
-// goOn makes the tally go on with an edited rule: what refusals said of the old one is out of date.
-func (t *tally) goOn() *tally {
-	t.refusals.forget()
-	return t
+// refusal returns the error for a refusal by the rule of that id.
+func (t *tally) refusal(id string, limit, observed float64, cause error) *BlockedError {
+	return &BlockedError{Kind: t.kind, RuleID: id, Resource: t.resource(), Limit: limit, Observed: observed, cause: cause}
 }
 
 // breakerState is a breaker rule on one resource.
@@ -48,6 +41,9 @@ type breakerState struct {
 	breaker *breaker.Breaker
 	// own is false where the breaker is that of all the rule's resources.
 	own bool
+	// made is the tally the breaker was made with, which counts its turns.
+	made     *tally
+	refusals refusals
 }
 
 func (s *breakerState) ruleID() string { return s.rule.ID }
@@ -62,18 +58,19 @@ func carryBreaker(prev *breakerState, r *breaker.Rule, res *resource, shared *br
 	if prev == nil {
 		s.tally = &tally{kind: KindBreaker, res: res}
 	} else {
-		s.tally = prev.goOn()
+		s.tally = prev.tally
 	}
 	s.shadow.Store(r.Shadow)
 	switch {
 	case shared != nil:
-		s.breaker = shared.breaker
+		s.breaker, s.made = shared.breaker, shared.made
 	case prev != nil && prev.own:
-		s.breaker = prev.breaker
+		s.breaker, s.made = prev.breaker, prev.made
 		kept, err := s.breaker.Update(*r, e.clock.Now())
 		e.carriedOver(s.tally, r.ID, kept, err)
 	default:
 		var err error
+		s.made = s.tally
 		s.breaker, err = breaker.New(*r, e.clock.Now(), e.onTransition(s.tally, r))
 		if err != nil {
 			e.unusable(s.tally, r.ID, err)
@@ -86,7 +83,7 @@ func carryBreaker(prev *breakerState, r *breaker.Rule, res *resource, shared *br
 // onTransition returns what the breaker of a rule, of whichever version, calls for its changes of state.
 func (e *Engine) onTransition(t *tally, r *breaker.Rule) func(breaker.Transition) {
 	return func(tr breaker.Transition) {
-		t.refusals.forget() // what was observed is out of date
+		t.turns.Add(1) // what refusals say was observed is out of date
 		e.notifyBreaker(BreakerEvent{
 			Resource: t.resource(), RuleID: r.ID, Transition: tr, Time: e.clock.Wall(tr.At), Shadow: t.shadow.Load(),
 		})
@@ -95,7 +92,8 @@ func (e *Engine) onTransition(t *tally, r *breaker.Rule) func(breaker.Transition
 
 // refuse returns the error for a call that the breaker refused.
 func (s *breakerState) refuse(now, retryAfter time.Duration) *BlockedError {
-	if b := s.refusals.find(retryAfter); b != nil {
+	turn := s.made.turns.Load() // before the status, so that an error is never kept for a later turn than its own
+	if b := s.refusals.find(retryAfter); b != nil && b.turn == turn {
 		return b
 	}
 	last := s.breaker.Status(now).Last
@@ -106,35 +104,43 @@ func (s *breakerState) refuse(now, retryAfter time.Duration) *BlockedError {
 	case breaker.SlowRatio:
 		observed = float64(last.Slow) / float64(max(last.Calls, 1))
 	}
-	return s.refused(s.rule.ID, retryAfter, s.rule.Threshold, observed, breaker.ErrOpen)
+	b := s.refusal(s.rule.ID, s.rule.Threshold, observed, breaker.ErrOpen)
+	b.turn = turn
+	return s.refusals.keep(b, retryAfter)
 }
 
 // bulkheadState is a concurrency rule on one resource.
 type bulkheadState struct {
 	*tally
-	rule     *flow.ConcurrencyRule
+	rule *flow.ConcurrencyRule
+	bulkheadPlaces
+	own      bool // they are not those of all the rule's resources
+	refusals refusals
+}
+
+// bulkheadPlaces are where a concurrency rule counts what is in flight.
+type bulkheadPlaces struct {
 	bulkhead *flow.Bulkhead           // nil if every caller has its own
 	callers  *callers[*flow.Bulkhead] // for rules on the other callers
-	own      bool                     // it is not that of all the rule's resources
 }
 
 func (s *bulkheadState) ruleID() string { return s.rule.ID }
 
 // carryBulkhead is carryBreaker for concurrency rules.
 func carryBulkhead(prev *bulkheadState, r *flow.ConcurrencyRule, res *resource, shared *bulkheadState, e *Engine) *bulkheadState {
-	if prev != nil && same(prev.rule, r) && (shared == nil || shared.bulkhead == prev.bulkhead && shared.callers == prev.callers) {
+	if prev != nil && same(prev.rule, r) && (shared == nil || shared.bulkheadPlaces == prev.bulkheadPlaces) {
 		return prev
 	}
 	s := &bulkheadState{rule: r, own: shared == nil}
 	if prev == nil {
 		s.tally = &tally{kind: KindConcurrency, res: res}
 	} else {
-		s.tally = prev.goOn()
+		s.tally = prev.tally
 	}
 	var err error
 	switch {
 	case shared != nil:
-		s.bulkhead, s.callers = shared.bulkhead, shared.callers
+		s.bulkheadPlaces = shared.bulkheadPlaces
 	case r.Origin == originOther:
 		if prev != nil && prev.callers != nil && prev.own {
 			s.callers = prev.callers
@@ -183,7 +189,7 @@ func (s *bulkheadState) refuse(b *flow.Bulkhead, cost int) *BlockedError {
 	if b := s.refusals.find(retryAfter); b != nil {
 		return b
 	}
-	return s.refused(s.rule.ID, retryAfter, float64(s.rule.Limit), float64(b.InFlight()), flow.ErrSaturated)
+	return s.refusals.keep(s.refusal(s.rule.ID, float64(s.rule.Limit), float64(b.InFlight()), flow.ErrSaturated), retryAfter)
 }
 
 func (s *bulkheadState) idle() bool {
@@ -194,6 +200,17 @@ func (s *bulkheadState) idle() bool {
 		return s.callers.idle(0)
 	}
 	return s.bulkhead.InFlight() == 0 && s.bulkhead.Queued() == 0
+}
+
+// queued returns how many calls wait.
+func (s *bulkheadState) queued() (n int) {
+	if s.callers == nil {
+		return s.bulkhead.Queued()
+	}
+	for _, b := range s.callers.all() {
+		n += b.Queued()
+	}
+	return n
 }
 
 // open lets every waiting call go, since the rule is gone.
@@ -216,6 +233,8 @@ type flowState struct {
 	gauge   *flow.Gauge             // for rules on another resource's traffic
 	own     bool                    // the limiter is not that of all the rule's resources
 	moving  bool                    // the limit is not always the rule's
+
+	refusals refusals
 }
 
 func (s *flowState) ruleID() string { return s.rule.ID }
@@ -231,7 +250,7 @@ func carryRate(prev *flowState, r *flow.Rule, res *resource, set *ruleset, e *En
 	if prev == nil {
 		s.tally = &tally{kind: KindFlow, res: res}
 	} else {
-		s.tally = prev.goOn()
+		s.tally = prev.tally
 	}
 	var err error
 	kept := true
@@ -299,7 +318,7 @@ func (s *flowState) refuse(l *flow.Limiter, now, retryAfter time.Duration) *Bloc
 	if b := s.refusals.find(retryAfter); b != nil && (!s.moving || near(b.Limit, limit)) {
 		return b
 	}
-	return s.refused(s.rule.ID, retryAfter, limit, l.Usage(now), flow.ErrLimited)
+	return s.refusals.keep(s.refusal(s.rule.ID, limit, l.Usage(now), flow.ErrLimited), retryAfter)
 }
 
 // near reports whether a limit, which may be one that moves, is within a tenth of the one an error tells of.
@@ -310,7 +329,7 @@ func (s *flowState) refuseRelated(passed float64) *BlockedError {
 	if b := s.refusals.find(0); b != nil {
 		return b
 	}
-	return s.refused(s.rule.ID, 0, s.rule.Limit, passed, flow.ErrLimited)
+	return s.refusals.keep(s.refusal(s.rule.ID, s.rule.Limit, passed, flow.ErrLimited), 0)
 }
 
 func (s *flowState) idle(now time.Duration) bool {
@@ -341,21 +360,29 @@ func (e *Engine) unusable(t *tally, id string, err error) {
 // mostCallers bounds the callers of one rule on one resource that have a budget of their own.
 const mostCallers = 1000
 
-// callers holds one state for each caller of a rule on the "other" callers. When there are too many in use, the further ones share one.
+// callers holds one state for each caller of a rule on the "other" callers. When there are too many in use, the further ones share one,
+// and so do those with names too long to keep.
 type callers[T comparable] struct {
 	unused func(T, time.Duration) bool
 
 	// mu guards what follows.
 	mu    sync.Mutex
-	of    map[string]T
+	of    map[string]callerState[T]
 	make  func() (T, error)
 	extra T
 	// tidied is when those not in use were last dropped.
 	tidied time.Duration
 }
 
+// callerState is one caller's state, and when the caller last came: it stays for a while after that, so that a call that was just handed
+// it has long been counted when it is dropped as not in use.
+type callerState[T comparable] struct {
+	state T
+	came  time.Duration
+}
+
 func newCallers[T comparable](unused func(T, time.Duration) bool) *callers[T] {
-	return &callers[T]{unused: unused, of: map[string]T{}}
+	return &callers[T]{unused: unused, of: map[string]callerState[T]{}}
 }
 
 // get returns the state of a caller.
@@ -364,27 +391,31 @@ func (c *callers[T]) get(origin string, now time.Duration) T {
 	defer c.mu.Unlock()
 	var none T
 	if s, ok := c.of[origin]; ok {
-		return s
+		if s.came < now {
+			c.of[origin] = callerState[T]{s.state, now}
+		}
+		return s.state
 	}
 	if len(c.of) >= mostCallers && now-c.tidied >= time.Second {
 		c.tidied = now
 		for o, s := range c.of {
-			if c.unused(s, now) {
+			if now-s.came >= dropGrace && c.unused(s.state, now) {
 				delete(c.of, o)
 			}
 		}
 	}
-	if len(c.of) >= mostCallers && c.extra != none {
+	further := len(c.of) >= mostCallers || len(origin) > longestName
+	if further && c.extra != none {
 		return c.extra
 	}
 	s, err := c.make()
 	if err != nil {
 		return none
 	}
-	if len(c.of) >= mostCallers {
+	if further {
 		c.extra = s
 	} else {
-		c.of[origin] = s
+		c.of[strings.Clone(origin)] = callerState[T]{s, now}
 	}
 	return s
 }
@@ -401,7 +432,7 @@ func (c *callers[T]) update(make func() (T, error), edit func(T) error) error {
 		}
 	}
 	for _, s := range c.of {
-		if err := edit(s); err != nil {
+		if err := edit(s.state); err != nil {
 			return err
 		}
 	}
@@ -416,7 +447,7 @@ func (c *callers[T]) idle(now time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.of {
-		if !c.unused(s, now) {
+		if !c.unused(s.state, now) {
 			return false
 		}
 	}
@@ -430,7 +461,7 @@ func (c *callers[T]) all() []T {
 	defer c.mu.Unlock()
 	states := make([]T, 0, len(c.of)+1)
 	for _, s := range c.of {
-		states = append(states, s)
+		states = append(states, s.state)
 	}
 	var none T
 	if c.extra != none {

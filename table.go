@@ -45,19 +45,21 @@ type checks struct {
 // newTable compiles the rules for a resource, with the state of old where a rule goes on.
 func newTable(r *resource, set *ruleset, m matched, old *table) *table {
 	t := &table{res: r, version: set.version, closed: set.closed}
+	was := old.checks()
 	if t.closed {
+		retire(was, &checks{})
 		return t
 	}
-	was := old.checks()
 	c := &checks{feeds: set.related[r.name]}
 	e := r.eng
+	breakers, bulkheads, rates := byID(was.breakers), byID(was.bulkheads, was.queues), byID(was.rates, was.paces)
 	for _, br := range m.breaker {
-		if s := carryBreaker(find(br.r.ID, was.breakers), br.r, r, set.sharedBreaker(br.r.ID), e); s != nil {
+		if s := carryBreaker(breakers(br.r.ID), br.r, r, set.sharedBreaker(br.r.ID), e); s != nil {
 			c.breakers = append(c.breakers, s)
 		}
 	}
 	for _, cr := range m.concurrency {
-		s := carryBulkhead(find(cr.r.ID, was.bulkheads, was.queues), cr.r, r, set.sharedBulkhead(cr.r.ID), e)
+		s := carryBulkhead(bulkheads(cr.r.ID), cr.r, r, set.sharedBulkhead(cr.r.ID), e)
 		switch {
 		case s == nil:
 			continue
@@ -69,7 +71,7 @@ func newTable(r *resource, set *ruleset, m matched, old *table) *table {
 		c.bulkheadCallers = addCaller(c.bulkheadCallers, cr.r.Origin)
 	}
 	for _, fr := range m.flow {
-		s := carryRate(find(fr.r.ID, was.rates, was.paces), fr.r, r, set, e)
+		s := carryRate(rates(fr.r.ID), fr.r, r, set, e)
 		switch {
 		case s == nil:
 			continue
@@ -85,7 +87,7 @@ func newTable(r *resource, set *ruleset, m matched, old *table) *table {
 			c.always = append(c.always, s.bulkhead)
 		}
 	}
-	retire(was.queues, c.queues)
+	retire(was, c)
 	r.account(was, c)
 	t.hold(c)
 	return t
@@ -185,9 +187,9 @@ func (c *checks) tallies() []*tally {
 
 // account keeps the counts of rules that apply no longer. Caller holds the resource's lock.
 func (r *resource) account(old, now *checks) {
-	kept := now.tallies()
+	kept := among(now.tallies())
 	for _, o := range old.tallies() {
-		if slices.Contains(kept, o) {
+		if kept(o) {
 			continue
 		}
 		if r.gone == nil {
@@ -201,26 +203,67 @@ func (r *resource) account(old, now *checks) {
 // state is what the states of all kinds have in common.
 type state interface{ ruleID() string }
 
-// find returns the state of the rule of that id, or the zero S.
-func find[S state](id string, lists ...[]S) S {
-	for _, list := range lists {
-		for _, s := range list {
+// fewStates is up to how many states are looked through one by one.
+const fewStates = 16
+
+// byID returns a function that finds the state of the rule of an id in the lists; it returns the zero S if there is none.
+func byID[S state](lists ...[]S) func(id string) S {
+	all := slices.Concat(lists...)
+	if len(all) > fewStates {
+		of := make(map[string]S, len(all))
+		for _, s := range all {
+			of[s.ruleID()] = s
+		}
+		return func(id string) S { return of[id] }
+	}
+	return func(id string) S {
+		for _, s := range all {
 			if s.ruleID() == id {
 				return s
 			}
 		}
+		var none S
+		return none
 	}
-	var none S
-	return none
 }
 
-// retire lets the calls go that wait in the queues of rules that are no longer there.
-func retire(old, now []*bulkheadState) {
-	for _, o := range old {
-		if o.own && find(o.rule.ID, now) == nil {
+// among returns a function that reports whether something is in the list.
+func among[T comparable](list []T) func(T) bool {
+	if len(list) <= fewStates {
+		return func(x T) bool { return slices.Contains(list, x) }
+	}
+	in := make(map[T]bool, len(list))
+	for _, x := range list {
+		in[x] = true
+	}
+	return func(x T) bool { return in[x] }
+}
+
+// retire lets the calls go that wait at the resource's own bulkheads which no rule has any more. A bulkhead may have a queue though
+// its rule lets nobody wait: those who came before it was edited.
+func retire(old, now *checks) {
+	var places []bulkheadPlaces
+	for _, s := range slices.Concat(now.bulkheads, now.queues) {
+		places = append(places, s.bulkheadPlaces)
+	}
+	kept := among(places)
+	for _, o := range slices.Concat(old.bulkheads, old.queues) {
+		if o.own && !kept(o.bulkheadPlaces) {
 			o.open()
 		}
 	}
+}
+
+// waited reports whether calls wait, or may come to, whom nobody but an edit of the rules might wake.
+func (t *table) waited() bool {
+	if t == nil {
+		return false
+	}
+	if t.plain {
+		return t.bulkhead != nil && t.bulkhead.queued() > 0
+	}
+	return t.lists != nil && (len(t.lists.queues) > 0 ||
+		slices.ContainsFunc(t.lists.bulkheads, func(s *bulkheadState) bool { return s.queued() > 0 }))
 }
 
 // The origins that are not the name of a caller, as Sentinel has them.
