@@ -2,6 +2,7 @@ package cordon
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
@@ -58,6 +59,14 @@ func nativeHead(root *rule.Node, source string) rule.Problems {
 func section[R rule.Rule[R]](d *Decoded, root *rule.Node, kind, source string) []R {
 	list := root.Field(kind)
 	rules, bad, problems := rule.DecodeList[R](list, kind, source)
+	for i := range rules {
+		for _, p := range unsaid(&list.Items[i], kind, bad[i]) {
+			p.Source, p.Kind, p.Index = source, kind, i
+			bad[i] = true
+			problems = append(problems, p)
+		}
+	}
+	problems.Sort()
 	for _, p := range rule.DeriveIDs(kind, rules) {
 		p.Source, p.Position = source, list.Items[p.Index].Locate("id")
 		bad[p.Index] = true
@@ -78,6 +87,49 @@ func section[R rule.Rule[R]](d *Decoded, root *rule.Node, kind, source string) [
 	return good
 }
 
+// unsaid returns what a written rule leaves to chance though a struct may not: a limit that is not given, which as a struct's zero
+// would refuse all (unless the rule is bad anyhow: the key may be there, misspelt), and a 0 that is out of its field's range, which as a struct's
+// zero would be the default.
+func unsaid(item *rule.Node, kind string, bad bool) rule.Problems {
+	var problems rule.Problems
+	if !bad && lacksLimit(item, kind) {
+		problems = append(problems, rule.Problem{Position: item.Pos, Field: "limit", Message: "is missing", Want: "a limit; 0 to refuse all calls"})
+	}
+	for _, key := range neverZero(kind) {
+		if v := item.Field(key); v != nil && (v.Kind == rule.Number || v.Kind == rule.String) && zero(v.Text) {
+			problems = append(problems, rule.Problem{
+				Position: v.Pos, Field: key, Message: "0 is out of range", Want: "more, or no such field for the default",
+			})
+		}
+	}
+	return problems
+}
+
+// lacksLimit reports whether a rule that needs a limit has none written.
+func lacksLimit(item *rule.Node, kind string) bool {
+	return kind != "breaker" && item.Kind == rule.Object && item.Field("limit") == nil && item.Field("memory") == nil
+}
+
+// neverZero returns the keys of a kind that are to be left out for their default, and never 0.
+func neverZero(kind string) []string {
+	switch kind {
+	case "flow":
+		return []string{"per", "burst", "warmUp", "coldFactor"}
+	case "concurrency":
+		return []string{"queue"}
+	}
+	return []string{"slowerThan", "window", "buckets", "minCalls", "open", "probes", "successes", "probeLease"}
+}
+
+// zero reports whether a number or a duration is 0, however it is written.
+func zero(text string) bool {
+	if d, err := time.ParseDuration(text); err == nil {
+		return d == 0
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	return err == nil && f == 0
+}
+
 // fromSource names the source in the problems of an error.
 func fromSource(err error, source string) error {
 	problems := problemsOf(err, source)
@@ -92,6 +144,13 @@ func EncodeNative(rules Rules) ([]byte, error) {
 	root, err := rule.Encode(rules)
 	if err != nil {
 		return nil, err
+	}
+	for i := range root.Fields {
+		for j := range root.Fields[i].Value.Items {
+			if item := &root.Fields[i].Value.Items[j]; lacksLimit(item, root.Fields[i].Key) { // a limit of 0 is written too
+				item.Fields = append(item.Fields, rule.Field{Key: "limit", Value: rule.Node{Kind: rule.Number, Text: "0"}})
+			}
+		}
 	}
 	version := rule.Field{Key: "cordon", Value: rule.Node{Kind: rule.Number, Text: strconv.Itoa(nativeVersion)}}
 	root.Fields = append([]rule.Field{version}, root.Fields...)

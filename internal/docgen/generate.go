@@ -24,13 +24,16 @@ type section struct {
 	key    string
 	typ    reflect.Type
 	folder string
+	needs  map[string]any // the schema's words for what must be written
 }
 
 func sections() []section {
 	return []section{
-		{"flow", reflect.TypeFor[flow.Rule](), "flow"},
-		{"concurrency", reflect.TypeFor[flow.ConcurrencyRule](), "flow"},
-		{"breaker", reflect.TypeFor[breaker.Rule](), "breaker"},
+		{"flow", reflect.TypeFor[flow.Rule](), "flow", map[string]any{"required": []string{"resource"}, "anyOf": []any{
+			map[string]any{"required": []string{"limit"}}, map[string]any{"required": []string{"memory"}},
+		}}},
+		{"concurrency", reflect.TypeFor[flow.ConcurrencyRule](), "flow", map[string]any{"required": []string{"resource", "limit"}}},
+		{"breaker", reflect.TypeFor[breaker.Rule](), "breaker", map[string]any{"required": []string{"resource", "threshold"}}},
 	}
 }
 
@@ -115,7 +118,11 @@ func document(describe func(reflect.Type, string) string) map[string]any {
 		"cordon": map[string]any{"const": 1, "description": "The version of the document."},
 	}
 	for _, s := range sections() {
-		properties[s.key] = map[string]any{"type": "array", "items": rule.Schema(s.typ, describe)}
+		item := rule.Schema(s.typ, describe)
+		for k, v := range s.needs {
+			item[k] = v
+		}
+		properties[s.key] = map[string]any{"type": "array", "items": item}
 	}
 	return map[string]any{
 		"$schema":              "https://json-schema.org/draft/2020-12/schema",
