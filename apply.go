@@ -209,6 +209,9 @@ func diff[R rule.Rule[R]](rep *rule.Report, kind string, old, new []ref[R]) {
 // the resource's breakers. It fails if there is none. A rule with a shared breaker is forced for all its resources.
 func (e *Engine) ForceBreaker(resource, ruleID string, s breaker.State) error {
 	t := e.resources.get(resource).current()
+	for t == nil { // the resource was dropped meanwhile
+		t = e.resources.get(resource).current()
+	}
 	found := false
 	for _, b := range t.checks().breakers {
 		if ruleID != "" && b.rule.ID != ruleID {

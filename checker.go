@@ -13,9 +13,10 @@ func (t *table) reserveCheckers(c *caller, h *hold, req *Request) error {
 	}
 	h.checked = &CheckedCall{Context: c.ctx, Now: c.now}
 	if req != nil {
-		h.checked.Request = *req
+		h.checked.Request = *req // its resource is not always t's: that may be one for many names
+	} else {
+		h.checked.Request.Resource = t.res.name
 	}
-	h.checked.Request.Resource = t.res.name
 	h.checked.Request.Cost = normalCost(h.checked.Request.Cost)
 	for _, k := range e.cfg.checkers {
 		err, faulty := e.ask(k, h.checked)

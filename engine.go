@@ -2,6 +2,7 @@ package cordon
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,7 +44,8 @@ func New(opts ...Option) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, clock: cfg.clock, log: newLogger(cfg.logger, cfg.clock)}
+	e := &Engine{cfg: cfg, clock: cfg.clock}
+	e.log = newLogger(cfg.logger, cfg.clock, &e.faults)
 	e.system, _ = cfg.clock.(*clock.SystemClock)
 	for _, o := range cfg.observers {
 		if o.Block != nil {
@@ -67,7 +69,7 @@ func New(opts ...Option) (*Engine, error) {
 // uncounted: an engine that is shut down stops nobody. Calls admitted before end as usual.
 func (e *Engine) Close() error {
 	e.applyMu.Lock()
-	watches := e.watches
+	watches := slices.Clone(e.watches)
 	if !e.closed {
 		e.closed = true
 		e.install(&ruleset{closed: true})
@@ -97,8 +99,11 @@ func (e *Engine) install(s *ruleset) {
 }
 
 // Do runs fn if the resource admits the call, and returns fn's error, or the refusal as Enter does. A panic of fn counts as a failure
-// and goes on. If rules ask under which entrance calls come in, resource is the entrance of the calls made within fn, unless ctx has one.
+// and goes on; a nil fn is an error. If rules ask under which entrance calls come in, resource is the entrance of the calls made within fn, unless ctx has one.
 func (e *Engine) Do(ctx context.Context, resource string, fn func(context.Context) error) (err error) {
+	if fn == nil {
+		return errNoFunction
+	}
 	ent, err := e.Enter(ctx, Request{Resource: resource})
 	if err != nil {
 		return err
@@ -112,6 +117,9 @@ func (e *Engine) Do(ctx context.Context, resource string, fn func(context.Contex
 // Call is Do for functions that return a value.
 func Call[T any](ctx context.Context, e *Engine, resource string, fn func(context.Context) (T, error)) (T, error) {
 	var v T
+	if fn == nil {
+		return v, errNoFunction
+	}
 	err := e.Do(ctx, resource, func(ctx context.Context) error {
 		var err error
 		v, err = fn(ctx)

@@ -52,8 +52,8 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 	}
 	t := r.table.Load()
 	if t == nil || t.version != r.eng.version.Load() {
-		if t = r.compile(); t == nil { // dropped meanwhile
-			return r.eng.resources.get(r.name).enter(ctx, cost, req)
+		if t = r.compile(); t == nil {
+			return r.enterAnew(ctx, cost, req)
 		}
 	}
 	if ctx == nil {
@@ -109,6 +109,14 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 		t = t.carrying(&unusual{classify: req.Classify})
 	}
 	return Entry{table: t, start: now, permits: pack(p0, p1), state: uint32(cost)}, nil
+}
+
+// enterAnew is enter for a resource that was dropped meanwhile, or is a handle's name beyond the bound: it looks the name up.
+func (r *resource) enterAnew(ctx context.Context, cost int, req *Request) (Entry, error) {
+	if req == nil {
+		req = &Request{Resource: r.name}
+	}
+	return r.eng.resources.get(r.name).enter(ctx, cost, req)
 }
 
 // giveUp counts a caller that gave up while it waited, or had before.

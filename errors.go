@@ -17,6 +17,8 @@ var (
 	ErrInvalidCost = errors.New("cordon: cost must not be negative")
 	// ErrFault is in the refusal of a call in which something handed to the engine panicked, under BlockOnFault.
 	ErrFault = errors.New("internal fault")
+
+	errNoFunction = errors.New("cordon: Do and Call need a function to run: it is nil")
 )
 
 // Kind is the kind of rule that refused a call.

@@ -23,10 +23,11 @@ type logger struct {
 	clock   clock.Clock
 	limit   *rate.Limiter
 	dropped atomic.Int64
+	faults  *atomic.Int64 // the engine's
 }
 
-func newLogger(l *slog.Logger, clk clock.Clock) *logger {
-	return &logger{l: l, clock: clk, limit: rate.NewLimiter(logRate, logBurst)}
+func newLogger(l *slog.Logger, clk clock.Clock, faults *atomic.Int64) *logger {
+	return &logger{l: l, clock: clk, limit: rate.NewLimiter(logRate, logBurst), faults: faults}
 }
 
 func (g *logger) write(level slog.Level, msg string, args ...any) {
@@ -37,6 +38,11 @@ func (g *logger) write(level slog.Level, msg string, args ...any) {
 		g.dropped.Add(1)
 		return
 	}
+	defer func() {
+		if recover() != nil { // the handler, which is the user's, panicked; there is no other place to say so
+			g.faults.Add(1)
+		}
+	}()
 	if n := g.dropped.Swap(0); n > 0 {
 		args = append(args, "droppedBefore", n)
 	}

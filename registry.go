@@ -2,10 +2,13 @@ package cordon
 
 import (
 	"hash/maphash"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/cordon-go/cordon/rule"
 )
 
 const (
@@ -16,7 +19,8 @@ const (
 	// rememberedLength how long such a name may be.
 	rememberedNames  = 4096
 	rememberedLength = 256
-	// mostCommons bounds the common resources for names beyond the bound.
+	// mostCommons bounds the common resources for names beyond the bound: when there are as many, names that yet other rules match share one
+	// that all those rules apply to, which is stricter than each rule alone.
 	mostCommons = 1000
 	// dropGrace is how long an idle resource must stay untouched after it was marked before it is dropped, so that any
 	// call that had found its table before has long been counted.
@@ -39,11 +43,12 @@ type registry struct {
 
 	// mu guards changes of the table and what follows. It may be held while a resource's lock is taken, never the other way round.
 	mu      sync.Mutex
-	live    int // resources in the slots
-	used    int // places in the slots: live resources and tombs
-	hand    int // next place to look at for idle resources
-	commons map[string]*resource
-	tomb    *resource // marks the place of a dropped resource
+	live    int                  // resources in the slots
+	used    int                  // places in the slots: live resources and tombs
+	hand    int                  // next place to look at for idle resources
+	commons map[string]*resource // by the rules they are for: see ruleIDs.key
+	tidied  uint64               // the version of the rules under which the common ones of rules that are gone were last dropped
+	tomb    *resource            // marks the place of a dropped resource
 }
 
 type slots struct {
@@ -102,9 +107,19 @@ func (g *registry) get(name string) *resource {
 	return g.make(name, hash)
 }
 
-// lookup returns the resource of that name if there is one.
+// lookup returns the resource of that name if there is one, which may be the title of a common one.
 func (g *registry) lookup(name string) *resource {
-	return g.slots.Load().find(name, maphash.String(g.seed, name))
+	if r := g.slots.Load().find(name, maphash.String(g.seed, name)); r != nil || !strings.HasPrefix(name, "(others") {
+		return r
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, r := range g.commons {
+		if r.name == name {
+			return r
+		}
+	}
+	return nil
 }
 
 func (g *registry) make(name string, hash uint64) *resource {
@@ -212,7 +227,14 @@ func (g *registry) due(r *resource, now time.Duration) bool {
 		}
 		return false
 	}
-	return now-r.idleSince >= dropGrace && r.drop()
+	if now-r.idleSince < dropGrace {
+		return false
+	}
+	if r.drop() {
+		return true
+	}
+	r.idleMarked, r.idleSince = false, now // a call that was refused has woken it
+	return false
 }
 
 // recall returns the common resource that a name beyond the bound is known to be counted with under these rules.
@@ -230,30 +252,30 @@ func (g *registry) recall(name string, hash uint64, set *ruleset) *resource {
 
 // common returns the resource that counts all names beyond the bound that the same rules match. Caller holds mu.
 func (g *registry) common(name string, hash uint64, set *ruleset) *resource {
-	const others = "(others)"
-	key := others
-	if ids := set.matched(name); len(ids) > 0 {
-		key = "(others of " + strings.Join(ids, ", ") + ")"
-	}
+	ids := idsOf(set.match(name))
+	key := ids.key()
 	r := g.commons[key]
-	if r == nil {
-		if len(g.commons) >= mostCommons {
-			for k, c := range g.commons { // those of rules that are gone
-				if c.representedUnder() != set.version && !c.pinned.Load() {
+	if r == nil && len(g.commons) >= mostCommons && key != "" {
+		if g.tidied != set.version {
+			g.tidied = set.version
+			for k, c := range g.commons { // those of rules that are gone, to which no name leads any more
+				if !c.complete(set) {
 					delete(g.commons, k)
 				}
 			}
 		}
 		if len(g.commons) >= mostCommons {
-			key = others
+			key = "many"
 			r = g.commons[key]
 		}
 	}
 	if r == nil {
-		r = newResource(g.eng, key, 0)
+		r = newResource(g.eng, ids.title(key), 0)
+		r.isCommon, r.rules = true, ids
 		g.commons[key] = r
+	} else if key == "many" {
+		r.include(ids)
 	}
-	r.represent(name, set)
 	if len(name) <= rememberedLength {
 		table := g.remembered.Load()
 		if table == nil {
@@ -263,4 +285,91 @@ func (g *registry) common(name string, hash uint64, set *ruleset) *resource {
 		table[hash%rememberedNames].Store(&overflowName{strings.Clone(name), set.version, r})
 	}
 	return r
+}
+
+// ruleIDs are the ids of rules by kind, as ruleset.match orders them.
+type ruleIDs struct{ flow, concurrency, breaker []string }
+
+func idsOf(m matched) ruleIDs {
+	return ruleIDs{idList(m.flow), idList(m.concurrency), idList(m.breaker)}
+}
+
+func idList[R rule.Rule[R]](rules []ref[R]) []string {
+	var ids []string
+	for _, r := range rules {
+		ids = append(ids, r.Meta().ID)
+	}
+	return ids
+}
+
+// key is a text that no other ids have; "" without any.
+func (d ruleIDs) key() string {
+	var b strings.Builder
+	for kind, ids := range [][]string{d.flow, d.concurrency, d.breaker} {
+		for _, id := range ids {
+			b.WriteByte('0' + byte(kind))
+			b.WriteString(strconv.Quote(id))
+		}
+	}
+	return b.String()
+}
+
+// title is the name of the common resource of that key.
+func (d ruleIDs) title(key string) string {
+	switch key {
+	case "":
+		return "(others)"
+	case "many":
+		return "(others of many rules)"
+	}
+	var all []string
+	for _, id := range d.flow {
+		all = append(all, "flow "+id)
+	}
+	for _, id := range d.concurrency {
+		all = append(all, "concurrency "+id)
+	}
+	for _, id := range d.breaker {
+		all = append(all, "breaker "+id)
+	}
+	return "(others of " + strings.Join(all, ", ") + ")"
+}
+
+// plus returns d with what it lacks of o, and whether it lacked anything.
+func (d ruleIDs) plus(o ruleIDs) (ruleIDs, bool) {
+	lacked := false
+	add := func(all, more []string) []string {
+		has := among(all)
+		all = all[:len(all):len(all)]
+		for _, id := range more {
+			if !has(id) {
+				all, lacked = append(all, id), true
+			}
+		}
+		return all
+	}
+	sum := ruleIDs{add(d.flow, o.flow), add(d.concurrency, o.concurrency), add(d.breaker, o.breaker)}
+	return sum, lacked
+}
+
+// pick returns the rules of those ids, in written order.
+func (s *ruleset) pick(d ruleIDs) matched {
+	if s.closed {
+		return matched{}
+	}
+	return matched{pickFrom(s.flow, d.flow), pickFrom(s.concurrency, d.concurrency), pickFrom(s.breaker, d.breaker)}
+}
+
+func pickFrom[R rule.Rule[R]](from *rule.Index[ref[R]], ids []string) []ref[R] {
+	if len(ids) == 0 {
+		return nil
+	}
+	var picked []ref[R]
+	wanted := among(ids)
+	for _, r := range from.Rules() {
+		if wanted(r.Meta().ID) {
+			picked = append(picked, r)
+		}
+	}
+	return picked
 }

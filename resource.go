@@ -37,21 +37,15 @@ type resource struct {
 	mu      sync.Mutex
 	resting *table                // the table of a resource marked as idle
 	gone    *[kinds]refusalCounts // of rules that apply no longer; nil for none
-	// common is set for a common resource of names beyond the bound.
-	common *representative
+	rules   ruleIDs               // of a common resource: the rules that apply
 
-	dropped bool // the registry has let the resource go
+	isCommon bool // it counts names beyond the bound; never changed
+	dropped  bool // the registry has let the resource go, or never had it: see Engine.Resource
 
 	// What follows is the registry's and guarded by its lock: to see that the resource is idle.
 	idleMarked bool          // it was found idle at idleSince
 	idleSince  time.Duration // since when the total has not moved
 	idlePassed int64         // the total when last looked at
-}
-
-// representative is the name whose rules a common resource has, chosen anew under every version of the rules.
-type representative struct {
-	name    string
-	version uint64
 }
 
 // refusalCounts counts what rules refused, and in shadow would have.
@@ -83,34 +77,39 @@ func (r *resource) compile() *table {
 		old, r.resting = r.resting, nil
 	}
 	if old == nil || old.version != set.version {
-		name := r.name
-		if r.common != nil {
-			name = r.common.name
-		}
-		old = newTable(r, set, set.match(name), old)
+		old = newTable(r, set, r.matched(set), old)
 	}
 	r.table.Store(old)
 	return old
 }
 
-// represent makes a common resource apply the rules that name is matched by.
-func (r *resource) represent(name string, set *ruleset) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.common != nil && r.common.version == set.version {
-		return
+// matched returns the rules that apply. Caller holds mu.
+func (r *resource) matched(set *ruleset) matched {
+	if r.isCommon {
+		return set.pick(r.rules)
 	}
-	r.common = &representative{strings.Clone(name), set.version}
-	r.table.Store(newTable(r, set, set.match(name), r.table.Load()))
+	return set.match(r.name)
 }
 
-func (r *resource) representedUnder() uint64 {
+// include makes more rules apply to a common resource.
+func (r *resource) include(ids ruleIDs) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.common == nil {
-		return 0
+	sum, lacked := r.rules.plus(ids)
+	if !lacked {
+		return
 	}
-	return r.common.version
+	r.rules = sum
+	set := r.eng.set.Load()
+	r.table.Store(newTable(r, set, r.matched(set), r.table.Load()))
+}
+
+// complete reports whether all rules of a common resource are in force.
+func (r *resource) complete(set *ruleset) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := set.pick(r.rules)
+	return len(m.flow) == len(r.rules.flow) && len(m.concurrency) == len(r.rules.concurrency) && len(m.breaker) == len(r.rules.breaker)
 }
 
 // rest puts an idle resource to rest: the next call compiles its table anew, under the lock. It reports false if some
@@ -118,13 +117,15 @@ func (r *resource) representedUnder() uint64 {
 func (r *resource) rest(now time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if t := r.table.Load(); t != nil {
-		if !t.idle(now) {
-			return false
-		}
-		r.resting = t
-		r.table.Store(nil)
+	t := r.table.Load()
+	if t == nil {
+		t = r.resting // it rests already, but a call that had found its table before came late
 	}
+	if t != nil && !t.idle(now) {
+		return false
+	}
+	r.resting = t
+	r.table.Store(nil)
 	return true
 }
 
@@ -159,11 +160,16 @@ func (r *resource) inFlight() int64 {
 // and keeps the resource from being dropped. The zero Resource admits every call, uncounted.
 type Resource struct{ r *resource }
 
-// Resource returns the handle of a resource, which is made if it is new. Beyond the engine's bound of resources that is the common
-// one of all names that the same rules match.
+// Resource returns the handle of a resource, which is made if it is new. Beyond the engine's bound of resources calls through the handle are
+// counted with all names that the same rules match, as calls by name are, and look the name up as those do.
 func (e *Engine) Resource(name string) Resource {
 	for {
 		r := e.resources.get(name)
+		if r.isCommon {
+			// What a name is counted with changes with the rules, so the handle holds a resource that the registry does not know, and
+			// every call finds that out.
+			return Resource{&resource{eng: e, name: strings.Clone(name), dropped: true}}
+		}
 		if r.pin() {
 			return Resource{r}
 		}
@@ -188,5 +194,6 @@ func (h Resource) EnterWith(ctx context.Context, req Request) (Entry, error) {
 	if req.Cost < 0 {
 		return Entry{}, ErrInvalidCost
 	}
+	req.Resource = h.Name()
 	return h.r.enter(ctx, normalCost(req.Cost), &req)
 }

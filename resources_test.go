@@ -44,7 +44,7 @@ func TestResourcesAreBounded(t *testing.T) {
 	require.Zero(t, s.Dropped)
 	require.EqualValues(t, map[string]int64{"flow": int64(names - 1000 - 5)}, snap2(t, s, "(others of flow scan)").Blocked)
 	require.EqualValues(t, 4, snap2(t, s, "(others)").Passed)
-	require.Equal(t, "(others of flow scan)", e.Resource("/scan/late").Name())
+	require.Equal(t, "/scan/late", e.Resource("/scan/late").Name())
 
 	// a reload keeps the common budget
 	apply(t, e, flowRules(flow.Rule{ID: "scan", Resource: rule.Wildcard("/scan/*"), Limit: 7}))

@@ -153,22 +153,6 @@ func (s *ruleset) match(name string) matched {
 	return m
 }
 
-// matched returns the ids of the rules that apply to a resource, each with its kind.
-func (s *ruleset) matched(name string) []string {
-	m := s.match(name)
-	var ids []string
-	for _, r := range m.flow {
-		ids = append(ids, "flow "+r.Meta().ID)
-	}
-	for _, r := range m.concurrency {
-		ids = append(ids, "concurrency "+r.Meta().ID)
-	}
-	for _, r := range m.breaker {
-		ids = append(ids, "breaker "+r.Meta().ID)
-	}
-	return ids
-}
-
 // names reports whether a rule is for that resource by name, or about it.
 func (s *ruleset) names(name string) bool {
 	if s.closed {

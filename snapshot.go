@@ -26,20 +26,30 @@ type Snapshot struct {
 
 // SourceSnapshot is one source's health; see datasource.Health.
 type SourceSnapshot struct {
-	Source      string    `json:"source"`
-	Version     string    `json:"version"`
-	Rules       int       `json:"rules"`
-	Applied     time.Time `json:"applied"`
+	// Source is the source's name.
+	Source string `json:"source"`
+	// Version is that of the document in force, as the source calls it; "" before the first.
+	Version string `json:"version"`
+	// Rules is how many rules the source owns, those included that gave way to rules of the same id of another source.
+	Rules int `json:"rules"`
+	// Applied is when the document in force was applied.
+	Applied time.Time `json:"applied"`
+	// LastSuccess is when the source last delivered a document that was applied or was in force already.
 	LastSuccess time.Time `json:"lastSuccess"`
+	// LastFailure is when the source last failed, or a document of it was refused; LastError is how, "" if all has been well since.
 	LastFailure time.Time `json:"lastFailure"`
 	LastError   string    `json:"lastError,omitempty"`
-	Updates     int64     `json:"updates"`
-	Failures    int64     `json:"failures"`
-	Running     bool      `json:"running"`
+	// Updates counts the documents applied.
+	Updates int64 `json:"updates"`
+	// Failures counts failures of the source and documents refused.
+	Failures int64 `json:"failures"`
+	// Running is false once the watch has ended.
+	Running bool `json:"running"`
 }
 
 // ResourceSnapshot is one resource. Totals are since the resource was made and never go back.
 type ResourceSnapshot struct {
+	// Name is the resource's name. Names beyond the engine's bound are counted together, under names as "(others of flow search)".
 	Name string `json:"name"`
 	// Passed counts admitted calls; those that ended are in Succeeded, Failed and Ignored, the rest InFlight.
 	Passed    int64 `json:"passed"`
@@ -74,9 +84,12 @@ type RecentSnapshot struct {
 
 // RuleSnapshot is the state of one rule on one resource.
 type RuleSnapshot struct {
-	Kind   string `json:"kind"`
-	ID     string `json:"id"`
-	Shadow bool   `json:"shadow,omitempty"`
+	// Kind is the rule's kind: "flow", "concurrency" or "breaker".
+	Kind string `json:"kind"`
+	// ID is the rule's id, which is unique within its kind.
+	ID string `json:"id"`
+	// Shadow is true for a rule that only counts what it would refuse.
+	Shadow bool `json:"shadow,omitempty"`
 	// Limit is the limit in force and Usage what counts against it now (see flow.Limiter and flow.Bulkhead; for a breaker the
 	// threshold and the window's value). For a rule with a budget for each caller, Usage is that of all together.
 	Limit float64 `json:"limit"`
@@ -171,18 +184,27 @@ func (r *resource) snapshot(now time.Duration) (ResourceSnapshot, bool) {
 
 // peek returns the resource's table without waking a resting resource, and the counts of rules that apply no longer.
 func (r *resource) peek() (*table, [kinds]refusalCounts) {
-	r.mu.Lock()
-	t, dropped := r.resting, r.dropped
 	var gone [kinds]refusalCounts
-	if r.gone != nil {
-		gone = *r.gone
-	}
-	r.mu.Unlock()
-	if dropped {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.dropped {
 		return nil, gone
 	}
-	if t == nil || t.version != r.eng.version.Load() {
-		t = r.current()
+	t := r.table.Load()
+	rests := t == nil && r.resting != nil
+	if rests {
+		t = r.resting
+	}
+	if set := r.eng.set.Load(); t == nil || t.version != set.version {
+		t = newTable(r, set, r.matched(set), t)
+		if rests {
+			r.resting = t
+		} else {
+			r.table.Store(t)
+		}
+	}
+	if r.gone != nil {
+		gone = *r.gone // not before the table is made, which adds to it
 	}
 	return t, gone
 }

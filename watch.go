@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -74,23 +75,29 @@ type Watch struct {
 // a service can start without it. A document that cannot be read or is refused leaves the rules in force as they are.
 //
 // Every source owns the rules it brought. Where two bring a rule of one kind with one id, that of the source watched
-// earlier stays, and the report on the later says so. Rules given by Apply come before all sources.
+// earlier stays, and the report on the later says so. Rules given by Apply come before all sources. A source of the name of one whose watch has ended
+// takes that one's place and rules.
 func (e *Engine) Watch(ctx context.Context, src datasource.Source, dec Decoder, opts ...WatchOption) (*Watch, error) {
 	c := watchConfig{firstWithin: 5 * time.Second}
 	c.pump.Clock, c.pump.Logger = e.clock, e.cfg.logger
 	for _, o := range opts {
-		o.applyWatch(&c)
+		if o != nil {
+			o.applyWatch(&c)
+		}
+	}
+	if src == nil || dec == nil {
+		return nil, errors.New("cordon: Watch needs a source and a decoder: one is nil")
+	}
+	if ctx == nil {
+		ctx = context.Background()
 	}
 	w := &Watch{owner: &owner{source: src.Name()}}
-	e.applyMu.Lock()
-	if e.closed {
-		e.applyMu.Unlock()
+	start := func() {
+		w.pump = datasource.Start(ctx, src, func(d datasource.Document) error { return e.take(w, dec, c.onBadRule, d) }, c.pump)
+	}
+	if !e.join(w, start) {
 		return nil, fmt.Errorf("cordon: watch %s: the engine is closed", src.Name())
 	}
-	e.owners = append(e.owners, w.owner)
-	e.watches = append(e.watches, w)
-	w.pump = datasource.Start(ctx, src, func(d datasource.Document) error { return e.take(w, dec, c.onBadRule, d) }, c.pump)
-	e.applyMu.Unlock()
 	if c.firstWithin <= 0 {
 		return w, nil
 	}
@@ -106,6 +113,23 @@ func (e *Engine) Watch(ctx context.Context, src datasource.Source, dec Decoder, 
 		return w, fmt.Errorf("cordon: no rules of %s are in force yet: %w", src.Name(), err)
 	}
 	return w, nil
+}
+
+// join adds a watch, which start starts, to the engine's. It reports false if the engine is closed.
+func (e *Engine) join(w *Watch, start func()) bool {
+	e.applyMu.Lock()
+	defer e.applyMu.Unlock()
+	if e.closed {
+		return false
+	}
+	i := slices.IndexFunc(e.watches, func(o *Watch) bool { return o.owner.source == w.owner.source && !o.pump.Health().Running })
+	if i >= 0 {
+		w.owner, e.watches[i] = e.watches[i].owner, w
+	} else {
+		e.owners, e.watches = append(e.owners, w.owner), append(e.watches, w)
+	}
+	start()
+	return true
 }
 
 // take decodes and applies one document of a watched source.
