@@ -153,3 +153,119 @@ func TestNamesThatCollideInTheTable(t *testing.T) {
 		require.EqualValues(t, racers, snap(t, e, fmt.Sprint("n", i)).Passed)
 	}
 }
+
+// A handle of a name beyond the bound is not tied to the common resource: a rule for the name, or for another set of names, holds for it at once.
+func TestHandlesBeyondTheBoundFollowTheRules(t *testing.T) {
+	t.Parallel()
+	var asked string
+	e, _ := newTest(t, flowRules(flow.Rule{ID: "w", Resource: rule.Wildcard("/w/*"), Limit: 3}), WithMaxResources(1),
+		WithChecker(stalling{func(c *CheckedCall) error { asked = c.Request.Resource; return nil }}))
+	call(e, "the only one", nil)
+	enterAll := func(h Resource, n int) (admitted int) {
+		for range n {
+			if ent, err := h.Enter(bg); err == nil {
+				admitted++
+				ent.Exit(nil)
+			}
+		}
+		return admitted
+	}
+	h, other := e.Resource("/w/x"), e.Resource("plain")
+	require.Equal(t, 3, enterAll(h, 5))
+	require.Equal(t, 5, enterAll(other, 5))
+	require.Equal(t, "plain", asked, "a checker sees the name that was called")
+	require.NoError(t, call(e, "plain2", nil))
+	require.Equal(t, "plain2", asked)
+	ent, err := other.EnterWith(bg, Request{Resource: "not looked at"})
+	require.NoError(t, err)
+	ent.Exit(nil)
+	require.Equal(t, "plain", asked)
+	apply(t, e, flowRules(flow.Rule{ID: "w", Resource: rule.Wildcard("/w/*"), Limit: 3}, limit("x", "/w/x", 9), limit("p", "plain", 2)))
+	require.Equal(t, 9, enterAll(h, 20))
+	require.Equal(t, 2, enterAll(other, 5))
+	require.EqualValues(t, 2, snap(t, e, "plain").Passed)
+	s, ok := e.ResourceSnapshot("(others)")
+	require.True(t, ok)
+	require.EqualValues(t, 7, s.Passed)
+}
+
+// What names beyond the bound have used up stays used up, whatever becomes of the names it was used by, and whoever looks first after an edit.
+func TestCommonResourcesOutliveEdits(t *testing.T) {
+	t.Parallel()
+	w := flow.Rule{ID: "w", Resource: rule.Wildcard("/w/*"), Limit: 5}
+	c := flow.ConcurrencyRule{ID: "c", Resource: rule.Wildcard("/w/*"), Limit: 1, MaxWait: time.Hour}
+	e, _ := newTest(t, Rules{Flow: []flow.Rule{w}, Concurrency: []flow.ConcurrencyRule{c}}, WithMaxResources(1))
+	call(e, "the only one", nil)
+	require.Equal(t, 5, passes(e, "/w/first", 9))
+	apply(t, e, Rules{Flow: []flow.Rule{w, limit("own", "/w/first", 100)}, Concurrency: []flow.ConcurrencyRule{c, atMost("own", "/w/first", 7)}})
+	e.Snapshot()
+	require.Zero(t, passes(e, "/w/second", 9))
+	require.Equal(t, 100, passes(e, "/w/first", 200))
+}
+
+// Law 7: with more sets of rules than common resources every name beyond the bound is still limited by its rules.
+func TestManyCommonResources(t *testing.T) {
+	t.Parallel()
+	n := mostCommons + 200
+	rules := func(lim float64) (all Rules) {
+		for i := range n {
+			all.Flow = append(all.Flow, flow.Rule{ID: fmt.Sprint("f", i), Resource: rule.Wildcard(fmt.Sprintf("/%d/*", i)), Limit: lim, Per: time.Hour})
+		}
+		return all
+	}
+	e, clk := newTest(t, rules(2), WithMaxResources(1))
+	require.Equal(t, 4, passes(e, "unruled", 4))
+	require.Equal(t, 4, passes(e, "unruled too", 4))
+	use := func(most int) {
+		t.Helper()
+		for i := range n {
+			admitted := passes(e, fmt.Sprintf("/%d/a", i), 3) + passes(e, fmt.Sprintf("/%d/b", i), 3)
+			require.LessOrEqual(t, admitted, most, "rule %d", i)
+		}
+	}
+	use(2)
+	require.LessOrEqual(t, resources(e), mostCommons+3)
+	apply(t, e, rules(3))
+	use(1)
+	apply(t, e, Rules{})
+	require.Equal(t, 4, passes(e, "/5/a", 4))
+	apply(t, e, rules(2))
+	clk.Advance(time.Hour)
+	use(2)
+	require.LessOrEqual(t, resources(e), mostCommons+3)
+}
+
+// A resource that was woken from its rest by a refused call, or looked at, can still be dropped later, and one that a late call found
+// while it rested is not dropped with a count in use.
+func TestRestingResources(t *testing.T) {
+	t.Parallel()
+	e, clk := newTest(t, flowRules(
+		flow.Rule{ID: "none", Resource: rule.Wildcard("none*"), Limit: 0},
+		flow.Rule{ID: "day", Resource: rule.Wildcard("day*"), Limit: 5, Per: 24 * time.Hour},
+	), WithMaxResources(1000), WithIdleTimeout(time.Second))
+	sweep := func() {
+		e.resources.mu.Lock()
+		e.resources.look(clk.Now(), 1<<20)
+		e.resources.mu.Unlock()
+	}
+	require.Error(t, call(e, "none", nil))
+	day := e.resources.get("day")
+	late := day.current() // a call has found the table, and is slow
+	clk.Advance(2 * time.Second)
+	sweep()
+	require.Nil(t, day.table.Load())
+	require.Error(t, call(e, "none", nil))
+	_, _, _, ok := late.rate.limiter.Acquire(clk.Now(), 5)
+	require.True(t, ok)
+	day.passed.Add(1)
+	day.ended[Success].Add(1)
+	for range 6 {
+		clk.Advance(2 * time.Second)
+		sweep()
+		apply(t, e, e.Rules())
+		e.Snapshot()
+	}
+	_, ok = e.ResourceSnapshot("none")
+	require.False(t, ok, "dropped in the end")
+	require.Zero(t, passes(e, "day", 9), "all five are used up")
+}
