@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -212,6 +213,41 @@ func TestDebtOutlivesAPause(t *testing.T) {
 			mustAcquire(t, l, pause)
 			mustAcquire(t, l, pause)
 			requireRefused(t, l, pause, "the fourth")
+		}
+	}
+}
+
+// TestLapsHeal: whatever laps the words and the head say, calls are decided, the bound holds, and nothing is lost for long.
+func TestLapsHeal(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for _, n := range []int64{1, 2, 5, 300} {
+		for range 200 {
+			var w window
+			w.init(n, n, time.Second, 0, math.MinInt64, nil)
+			for range n / 2 {
+				w.acquire(0, 1)
+			}
+			for i := range w.words {
+				x := w.words[i].Load()
+				w.words[i].Store(x<<4>>4 | rnd.Uint64N(lapMask+1)<<lapShift)
+			}
+			w.head.Store((10+rnd.Uint64N(8))<<8 | rnd.Uint64N(uint64(len(w.words))))
+			for second := range 3 {
+				passed := n / 2
+				if second > 0 {
+					passed = 0
+				}
+				for range 2 * n {
+					if v, _, _ := w.acquire(time.Duration(second)*time.Second, 1); v == admitted {
+						passed++
+					}
+				}
+				require.LessOrEqual(t, passed, n)
+				if second == 2 {
+					require.Equal(t, n, passed)
+				}
+			}
 		}
 	}
 }

@@ -76,8 +76,7 @@ func (l *Limiter) Acquire(now time.Duration, cost int) (p Permit, wait, retryAft
 	if n > math.MaxInt32 {
 		return Permit{}, 0, -1, false
 	}
-	for {
-		s := l.state.Load()
+	for s := l.state.Load(); ; s = l.settled() {
 		var v verdict
 		var ref uint64
 		switch s.law {
@@ -96,9 +95,14 @@ func (l *Limiter) Acquire(now time.Duration, cost int) (p Permit, wait, retryAft
 		case refused:
 			return Permit{}, 0, retryAfter, false
 		}
-		l.mu.Lock()   // an update is under way: wait for its state
-		l.mu.Unlock() //nolint:staticcheck // nothing to do but wait
 	}
+}
+
+// settled returns the state after the update that is under way.
+func (l *Limiter) settled() *state {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state.Load()
 }
 
 // Cancel gives an admission back, as if it had not been made as far as that is still possible; a permit must be given back
@@ -126,8 +130,8 @@ func (l *Limiter) Cancel(now time.Duration, p Permit) {
 // Limit returns the limit in force at now, per Per: it moves for the warm-up modes and for rules with Memory.
 func (l *Limiter) Limit(now time.Duration) float64 { return l.state.Load().limitAt(now) }
 
-// Usage returns how much counts against the limit at now: admissions in the interval (Reject, WarmUp; rounded up to
-// groups of at most 1/224 of the limit), calls of the burst not yet earned back (Smooth), or turns promised and not yet
+// Usage returns how much counts against the limit at now: admissions in the interval (Reject, WarmUp; of a fractional limit
+// in its longer interval; see Reject for groups), calls of the burst not yet earned back (Smooth), or turns promised and not yet
 // due (Pace). It looks at all groups, so it is not for the path of a call.
 func (l *Limiter) Usage(now time.Duration) float64 {
 	s := l.state.Load()

@@ -11,6 +11,8 @@ type Mode uint8
 const (
 	// Reject refuses what would make more than Limit calls in any interval of length Per, whatever its phase: an exact
 	// sliding window. An interval includes its start and not its end: a call may come exactly Per after the one it follows.
+	// Admissions are counted in up to 224 groups, one by one up to a limit of 96; a larger group counts until its latest
+	// call has left the interval, which at most delays one group's share of the limit.
 	Reject Mode = iota
 	// Smooth refuses what comes faster than Limit per Per beyond Burst (GCRA): in every interval of length T at most
 	// Burst + Limit·T/Per.
@@ -18,7 +20,8 @@ const (
 	// Pace lets calls pass at even distances of Per/Limit, each waiting for its turn at most MaxWait.
 	Pace
 	// WarmUp is Reject with a limit that grows from Limit/ColdFactor (at least one call) to Limit while there is
-	// traffic: Sentinel's warm-up curve. Never more than Limit calls in any interval of length Per.
+	// traffic: Sentinel's warm-up curve. Never more than Limit calls in any interval of length Per. A single call that
+	// costs more than the current limit passes when nothing else is in the interval.
 	WarmUp
 	// WarmUpPace is Pace at the warm-up's current rate: distances shrink from ColdFactor·Per/Limit to Per/Limit.
 	WarmUpPace

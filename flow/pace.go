@@ -152,7 +152,8 @@ func (p *pacer) keep(r run) {
 func (p *pacer) close() (next int64, given []run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.next.Swap(closedLine), p.given
+	given, p.given = p.given, nil
+	return p.next.Swap(closedLine), given
 }
 
 // usage returns how many turns are promised and not yet due at t.

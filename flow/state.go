@@ -149,7 +149,11 @@ func (s *state) acquireMoving(now time.Duration, n int64) (v verdict, ref uint64
 			s.setLimit(warmCalls(rate, s.max, s.per))
 		}
 	}
-	if limit := s.cur.Load(); w != nil && n > limit && n <= s.max && s.usage(now) == 0 {
+	limit := s.cur.Load()
+	if limit == 0 && s.max > 0 {
+		return refused, 0, sampleEvery // while memory is so full
+	}
+	if w != nil && n > limit && n <= s.max && s.usage(now) == 0 {
 		v, ref, retryAfter = s.acquireWhole(now, n, limit)
 	} else {
 		v, ref, retryAfter = s.acquire(now, n)

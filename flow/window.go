@@ -158,13 +158,16 @@ func (w *window) acquire(now time.Duration, n int64) (v verdict, ref uint64, ret
 		h := w.head.Load()
 		group := &w.words[h&0xff]
 		x := group.Load()
-		if x>>lapShift != h>>8&lapMask {
+		usable := x>>lapShift == h>>8&lapMask
+		if !usable {
 			if x >= sealed {
 				return moved, 0, 0
 			}
-			continue // the head went on
+			if w.head.Load() != h {
+				continue // it went on
+			}
 		}
-		if free := w.free(x); free >= n || n > 1 && free > 0 {
+		if free := w.free(x); usable && (free >= n || n > 1 && free > 0) {
 			if !w.admits(now) {
 				if early := w.early(now); early > 0 {
 					return refused, 0, early
@@ -187,11 +190,15 @@ func (w *window) acquire(now time.Duration, n int64) (v verdict, ref uint64, ret
 		h2 := w.after(h)
 		next := &w.words[h2&0xff]
 		y := next.Load()
-		if y>>lapShift != (h2>>8-1)&lapMask {
-			if y>>lapShift == h2>>8&lapMask {
-				w.head.CompareAndSwap(h, h2) // opened by another caller: help it on
-			}
+		if y>>lapShift == h2>>8&lapMask {
+			w.head.CompareAndSwap(h, h2) // opened by another caller: help it on
 			continue
+		}
+		if y >= sealed {
+			return moved, 0, 0
+		}
+		if w.head.Load() != h {
+			continue // so y was the next group when it was read
 		}
 		if !w.admits(now) {
 			if early := w.early(now); early > 0 {

@@ -38,7 +38,7 @@ func (w *window) turnEraLocked(now time.Duration) {
 		w.renew(i, now, era)
 	}
 	w.stripHead() // what became free in the group in use goes the way that pays what the pool lacks
-	for { // permits of lives that were ended here must not be taken for those of the next in the same group: see cancel
+	for {         // permits of lives that were ended here must not be taken for those of the next in the same group: see cancel
 		h := w.head.Load()
 		if w.head.CompareAndSwap(h, h+(lapMask+1)<<8) {
 			break
