@@ -22,7 +22,7 @@ import (
 type window struct {
 	head atomic.Uint64 // lap<<8 | group in use
 	low  atomic.Int64  // the earliest reading that is admitted
-	era  atomic.Int64  // where the stamps' era begins, see fresh
+	era  atomic.Int64  // where the stamps' era begins, see windowupkeep.go
 	pool atomic.Int64  // units that no group holds; below 0: units that groups owe, see setLimit
 	cur  atomic.Int64  // the limit in force, in calls
 
@@ -52,6 +52,9 @@ const (
 	refused verdict = iota
 	admitted
 	moved // the window is sealed: another one has its tokens
+	// The rest do not leave the window.
+	again   // something changed meanwhile: read everything again
+	skipped // the next group was opened, but no tokens were there for it
 )
 
 func groupsFor(limit int64) int {
@@ -154,20 +157,18 @@ func (w *window) acquire(now time.Duration, n int64) (v verdict, ref uint64, ret
 	if n > w.most {
 		return refused, 0, -1
 	}
-	for empty := 0; empty <= len(w.words); { // groups opened without a token in them
+	for empty := 0; empty <= len(w.words); {
 		h := w.head.Load()
 		group := &w.words[h&0xff]
 		x := group.Load()
-		usable := x>>lapShift == h>>8&lapMask
-		if !usable {
+		if usable := x>>lapShift == h>>8&lapMask; !usable {
 			if x >= sealed {
 				return moved, 0, 0
 			}
 			if w.head.Load() != h {
 				continue // it went on
 			}
-		}
-		if free := w.free(x); usable && (free >= n || n > 1 && free > 0) {
+		} else if free := w.free(x); free >= n || n > 1 && free > 0 {
 			if !w.admits(now) {
 				if early := w.early(now); early > 0 {
 					return refused, 0, early
@@ -186,53 +187,51 @@ func (w *window) acquire(now time.Duration, n int64) (v verdict, ref uint64, ret
 				}
 			}
 		}
+		switch v, ref, retryAfter = w.acquireNext(h, x, n, now); v {
+		case again:
+		case skipped:
+			empty++
+		default:
+			return v, ref, retryAfter
+		}
+	}
+	return refused, 0, w.wait(now, n) // other callers are moving all the tokens there are
+}
 
-		h2 := w.after(h)
-		next := &w.words[h2&0xff]
-		y := next.Load()
-		if y>>lapShift == h2>>8&lapMask {
-			w.head.CompareAndSwap(h, h2) // opened by another caller: help it on
-			continue
+// acquireNext is acquire where the group in use, that of the head h, whose word is x, has no room for n.
+func (w *window) acquireNext(h, x uint64, n int64, now time.Duration) (v verdict, ref uint64, retryAfter time.Duration) {
+	h2 := w.after(h)
+	next := &w.words[h2&0xff]
+	y := next.Load()
+	switch {
+	case y >= sealed:
+		return moved, 0, 0
+	case y>>lapShift == h2>>8&lapMask:
+		w.head.CompareAndSwap(h, h2) // opened by another caller: help it on
+		return again, 0, 0
+	case w.head.Load() != h:
+		return again, 0, 0 // else y was the next group when it was read
+	case !w.admits(now):
+		if early := w.early(now); early > 0 {
+			return refused, 0, early
 		}
-		if y >= sealed {
-			return moved, 0, 0
+		return again, 0, 0
+	}
+	age := w.age(y, now)
+	if age >= w.per || w.used(y) == 0 {
+		return w.open(h, h2, y, n, now, age), h2, 0
+	}
+	pool := w.pool.Load()
+	if pool > 0 {
+		if v, ref := w.spend(h, h2, x, y, n, pool, now); v != refused {
+			return v, ref, 0
 		}
-		if w.head.Load() != h {
-			continue // so y was the next group when it was read
-		}
-		if !w.admits(now) {
-			if early := w.early(now); early > 0 {
-				return refused, 0, early
-			}
-			continue
-		}
-		age := w.age(y, now)
-		if age >= w.per || w.used(y) == 0 {
-			opened, ok := w.open(h, h2, y, n, now, age)
-			if ok {
-				return admitted, h2, 0
-			}
-			if opened {
-				empty++
-			}
-			continue
-		}
-		pool := w.pool.Load()
-		if pool > 0 {
-			switch done, ref := w.spend(h, h2, x, y, n, pool, now); {
-			case ref != 0:
-				return admitted, ref, 0
-			case done:
-				continue
-			}
-		}
-		if next.Load() != y {
-			continue // else it was judged in the right era
-		}
-		if n == 1 && pool >= 0 {
-			return refused, 0, w.per - age
-		}
-		break
+	}
+	if next.Load() != y {
+		return again, 0, 0 // else it was judged in the right era
+	}
+	if n == 1 && pool >= 0 {
+		return refused, 0, w.per - age
 	}
 	return refused, 0, w.wait(now, n)
 }
@@ -288,9 +287,8 @@ func (w *window) take(k int64) int64 {
 
 // open begins a life in the group that the head h2 names, whose word y, of that age, is empty or has ended, and moves the
 // head there from h. It brings the group's share towards the fair one, or what n needs, through the pool; where that
-// does not do for n the group begins empty and leaves all it has to the pool. It reports whether it opened the group, and
-// whether that admitted n.
-func (w *window) open(h, h2, y uint64, n int64, now, age time.Duration) (opened, ok bool) {
+// does not do for n the group begins empty and leaves all it has to the pool: skipped.
+func (w *window) open(h, h2, y uint64, n int64, now, age time.Duration) verdict {
 	w.end(y, now, age)
 	group := int(h2 & 0xff)
 	share, want := w.share(y), max(w.fair(group), 1)
@@ -304,21 +302,21 @@ func (w *window) open(h, h2, y uint64, n int64, now, age time.Duration) (opened,
 		give = share - want
 	} else if took = w.take(want - share); took > 0 && !w.admits(now) {
 		w.pool.Add(took) // those tokens are not for this reading
-		return false, false
+		return again
 	}
-	share += took - give
-	if share*w.unit < n {
-		n, give, share = 0, give+share, 0
+	v := admitted
+	if share += took - give; share*w.unit < n {
+		v, n, give, share = skipped, 0, give+share, 0
 	}
 	if !w.words[group].CompareAndSwap(y, w.word(h2>>8, n, share, now)) {
 		w.pool.Add(took)
-		return false, false
+		return again
 	}
 	if give > 0 {
 		w.pool.Add(give)
 	}
 	w.head.CompareAndSwap(h, h2)
-	return true, n > 0
+	return v
 }
 
 // widest is how many times the fair share (or what one cost needs) a group gets to hold while the next one cannot be
@@ -327,52 +325,46 @@ const widest = 4
 
 // spend admits n calls with units out of the pool, which has so many, while the next group, whose word is y, cannot be
 // opened yet: calls that were given back, or a raised limit, left them. They go to the group in use, whose word is x, or
-// if that is wide enough to the next. It returns 0 if they were not admitted, and whether to try again then.
-func (w *window) spend(h, h2, x, y uint64, n, pool int64, now time.Duration) (again bool, ref uint64) {
+// if that is wide enough to the next.
+func (w *window) spend(h, h2, x, y uint64, n, pool int64, now time.Duration) (v verdict, ref uint64) {
 	most := min(widest*max(w.fair(int(h&0xff)), w.units(n)), w.maxShare())
 	need := w.units(max(0, n-w.free(x)))
 	if w.share(x)+need <= most && w.age(x, now) < w.per {
 		if need > pool {
-			return false, 0
+			return refused, 0
 		}
-		if w.extend(h, x, need, n, now) {
-			return false, h
-		}
-		return true, 0
+		return w.extend(h, x, need, n, now), h
 	}
 	need = min(max(w.units(n), most-w.share(y)), pool)
 	if need*w.unit < n || w.share(y)+need > w.maxShare() {
-		return false, 0
+		return refused, 0
 	}
-	if w.absorb(h, h2, y, need, n, now) {
-		return false, h2
-	}
-	return true, 0
+	return w.absorb(h, h2, y, need, n, now), h2
 }
 
 // extend admits n calls in the group in use, whose word is x, with need units out of the pool.
-func (w *window) extend(h, x uint64, need, n int64, now time.Duration) bool {
+func (w *window) extend(h, x uint64, need, n int64, now time.Duration) verdict {
 	took := w.take(need)
 	if took == need && w.admits(now) &&
 		w.words[h&0xff].CompareAndSwap(x, w.join(w.resize(x, need), n, now, w.age(x, now))) {
-		return true
+		return admitted
 	}
 	w.pool.Add(took)
-	return false
+	return again
 }
 
 // absorb opens the next group, whose word is y, before its life has ended, with need units out of the pool: the new life
 // takes over the admissions of the old one, which so are counted for longer than they have to.
-func (w *window) absorb(h, h2, y uint64, need, n int64, now time.Duration) bool {
+func (w *window) absorb(h, h2, y uint64, need, n int64, now time.Duration) verdict {
 	took := w.take(need)
 	z := w.join(w.resize(y, need), n, now, w.age(y, now))
 	z = z<<4>>4 | h2>>8&lapMask<<lapShift | mixed
 	if took == need && w.admits(now) && w.words[h2&0xff].CompareAndSwap(y, z) {
 		w.head.CompareAndSwap(h, h2)
-		return true
+		return admitted
 	}
 	w.pool.Add(took)
-	return false
+	return again
 }
 
 // strip moves the free units of the group in use, whose word was x, to the pool. It reports whether there were any.

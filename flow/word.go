@@ -38,7 +38,7 @@ const (
 	// A limit above vast would leave too few bits to the stamp if one group could hold all of it, in units as small: there a
 	// group holds less than an eighth, and there are an eighth as many units.
 	vast = 1 << 28
-	// spans is how many spans of time (see newLayout) a stamp must be able to tell apart, see window.era.
+	// spans is how many spans of time (see newLayout) a stamp must be able to tell apart, see windowupkeep.go.
 	spans = 8
 )
 
@@ -90,7 +90,7 @@ func (l *layout) share(x uint64) int64 {
 func (l *layout) used(x uint64) int64 { return l.share(x)*l.unit - l.free(x) }
 
 // age returns how long before now the word's stamp is; it is negative for a stamp after now. It holds for words of
-// the window's era only (see window.era).
+// the window's era only (see windowupkeep.go).
 func (l *layout) age(x uint64, now time.Duration) time.Duration {
 	return time.Duration(int64((uint64(now)-x<<(l.tick&63))<<(l.wrap&63)) >> (l.wrap & 63))
 }
