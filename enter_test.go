@@ -70,7 +70,7 @@ func TestRefusalSaysWhy(t *testing.T) {
 func TestRoundRetry(t *testing.T) {
 	t.Parallel()
 	last, lastIndex := time.Duration(0), retryUnknown
-	for d := time.Nanosecond; d < 4*365*24*time.Hour; d += d/7 + 1 {
+	for d := time.Nanosecond; d < 100*24*time.Hour; d += d/7 + 1 {
 		i, above, r := roundRetry(d)
 		require.GreaterOrEqual(t, r, d)
 		require.Less(t, above, d)
@@ -87,6 +87,10 @@ func TestRoundRetry(t *testing.T) {
 			require.Equal(t, lastIndex, i)
 		}
 		last, lastIndex = r, i
+	}
+	for _, round := range []time.Duration{time.Millisecond, 500 * time.Millisecond, time.Second, 5 * time.Second, time.Minute, 10 * time.Minute} {
+		_, _, r := roundRetry(round)
+		require.Equal(t, round, r, "times as people write them stay what they are")
 	}
 	i, _, _ := roundRetry(math.MaxInt64)
 	require.Less(t, i, retrySlots)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -105,43 +104,48 @@ func (b *BlockedError) Unwrap() []error {
 	return []error{ErrBlocked, b.cause}
 }
 
-// Retry-after times are rounded up to four steps an octave from 1ms on, so that the refusals
-// of one rule on one resource share few errors.
+// Retry-after times are rounded up, to whole milliseconds up to 10ms and from there to 13 steps a decade (1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 10),
+// so that the refusals of one rule on one resource share few errors, and the round times that people write in rules stay what they are.
 const (
-	retryNever   = 0 // negative
-	retryUnknown = 1 // zero
-	retryFirst   = 2
-	retrySlots   = retryFirst + 4*38 // 2^37 ms is four years
+	retryNever   = 0  // negative
+	retryUnknown = 1  // zero
+	retryFirst   = 1  // and whole milliseconds on it
+	retryDecade  = 12 // the first step above 10ms
+	retrySteps   = 13
+	retryDecades = 9 // up to 10^10 ms, four months
+	retrySlots   = retryDecade + retrySteps*retryDecades
 )
+
+// quarters returns the i-th step of a decade, in quarters of where the decade begins.
+func quarters(i int) time.Duration {
+	return [retrySteps]time.Duration{5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40}[i]
+}
 
 // roundRetry rounds d up to a step; it returns the step's index, and the time above which, up to rounded, times are rounded to it.
 func roundRetry(d time.Duration) (index int, above, rounded time.Duration) {
+	const ms = time.Millisecond
 	switch {
 	case d < 0:
 		return retryNever, math.MinInt64, -1
 	case d == 0:
 		return retryUnknown, -1, 0
+	case d <= 10*ms:
+		n := (d + ms - 1) / ms
+		return retryFirst + int(n), (n - 1) * ms, n * ms
 	}
-	ms := uint64((d + time.Millisecond - 1) / time.Millisecond)
-	if ms < 4 {
-		rounded = time.Duration(ms) * time.Millisecond
-		return retryFirst + int(ms), rounded - time.Millisecond, rounded
+	begin := 10 * ms
+	above = begin
+	for decade := range retryDecades {
+		for i := range retrySteps {
+			rounded = begin / 4 * quarters(i)
+			if d <= rounded {
+				return retryDecade + decade*retrySteps + i, above, rounded
+			}
+			above = rounded
+		}
+		begin *= 10
 	}
-	shift := bits.Len64(ms) - 3 // keep three bits: 4 to 7 quarters
-	top := (ms + 1<<shift - 1) >> shift
-	if top == 8 {
-		top, shift = 4, shift+1
-	}
-	index = retryFirst + 4*shift + int(top)
-	if index >= retrySlots {
-		index, top, shift = retrySlots-1, 7, (retrySlots-1-retryFirst-7)/4
-	}
-	rounded = time.Duration(top<<shift) * time.Millisecond
-	step := time.Millisecond << shift
-	if top == 4 && shift > 0 {
-		step /= 2 // the steps below an octave are half as wide
-	}
-	return index, rounded - step, rounded
+	return retrySlots - 1, begin / 10 / 4 * quarters(retrySteps-2), above // longer than any rule makes wait
 }
 
 // refusals keeps the errors of one version of a rule on one resource, by retry-after: those of an edited rule start anew, so that no call that still

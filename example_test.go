@@ -67,7 +67,7 @@ func ExampleBlockedError() {
 	clk.Advance(blocked.RetryAfter)
 	fmt.Println(create())
 	// Output:
-	// flow orders 1.024s
+	// flow orders 1s
 	// true true
 	// <nil>
 }
