@@ -156,7 +156,8 @@ func take[R rule.Rule[R]](p *offer, kind string, offered []R, prev []ref[R]) []r
 	return rules
 }
 
-// merge appends the rules of one owner to those of the owners before it. Of two rules with one id the earlier owner's stays.
+// merge appends the rules of one owner to those of the owners before it. Of two rules with one id the earlier owner's stays; but
+// where nobody chose that id, since it was derived, the later rule gets its owner's name besides.
 func merge[R rule.Rule[R]](rep *rule.Report, kind string, all, rules []ref[R], source string) []ref[R] {
 	if len(all) == 0 {
 		return rules[:len(rules):len(rules)] // neither is changed any more, so they may share
@@ -167,6 +168,9 @@ func merge[R rule.Rule[R]](rep *rule.Report, kind string, all, rules []ref[R], s
 	}
 	for i, r := range rules {
 		id := r.Meta().ID
+		if other := id + "@" + source; seen[id] && r.Meta().Derived() && !seen[other] {
+			id, r = other, r.WithID(other)
+		}
 		if !seen[id] {
 			all = append(all, r)
 			continue

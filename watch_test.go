@@ -162,6 +162,30 @@ func TestSourcesOwnTheirRules(t *testing.T) {
 	})
 }
 
+// Rules without ids of two sources for one resource all apply, as documents of Sentinel, which have none, are usually split by kind and team.
+func TestDerivedIDsOfTwoSources(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, err := New()
+		require.NoError(t, err)
+		defer e.Close()
+		a, b := newFake("a"), newFake("b")
+		a.send("cordon: 1\nflow: [{resource: r, limit: 10, per: 1h}]")
+		b.send("cordon: 1\nflow: [{resource: r, limit: 3, per: 1h}]")
+		_, err = e.Watch(bg, a, Native)
+		require.NoError(t, err)
+		wb, err := e.Watch(bg, b, Native)
+		require.NoError(t, err)
+		require.Empty(t, wb.Report().Problems)
+		require.Equal(t, 3, passes(e, "r", 20))
+		rules := e.Rules().Flow
+		require.Equal(t, []string{"r#1", "r#1@b"}, []string{rules[0].ID, rules[1].ID})
+		a.send("cordon: 1\nflow: [{resource: r, limit: 11, per: 1h}]")
+		time.Sleep(time.Second)
+		require.Zero(t, passes(e, "r", 20), "an edit of one keeps the other's count")
+	})
+}
+
 func TestKeepGood(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

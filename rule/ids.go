@@ -3,6 +3,7 @@ package rule
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // DeriveIDs gives every rule without an id a stable one, made from its match and its place among the rules with the same
@@ -43,6 +44,13 @@ func DeriveIDs[R Rule[R]](kind string, rules []R) Problems {
 		}
 	}
 	return problems
+}
+
+// Derived reports whether the rule's id is one that DeriveIDs would give it.
+func (m Meta) Derived() bool {
+	count, ok := strings.CutPrefix(m.ID, idStem(m.Resource)+"#")
+	_, err := strconv.Atoi(count)
+	return ok && err == nil
 }
 
 // idStem is the part of a derived id that a match gives.
