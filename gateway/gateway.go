@@ -14,6 +14,7 @@ import (
 	"github.com/cordon-go/cordon/adapter/nethttp"
 	"github.com/cordon-go/cordon/clock"
 	"github.com/cordon-go/cordon/datasource/file"
+	"github.com/cordon-go/cordon/rule"
 	"github.com/cordon-go/cordon/sentinel"
 )
 
@@ -52,7 +53,10 @@ func New(cfg Config, opts ...Option) (*Gateway, error) {
 	g := &Gateway{cfg: cfg.withDefaults(), opts: o}
 	g.log = newLimitedLog(o.logger, o.clk)
 	g.events = newEvents(o.clk, g.log)
-	engineOpts := []cordon.Option{cordon.WithClock(o.clk), cordon.WithObserver(g.events.observer())}
+	engineOpts := []cordon.Option{
+		cordon.WithClock(o.clk), cordon.WithObserver(g.events.observer()),
+		cordon.WithObserver(cordon.Observer{Report: func(rule.Report) { g.warnOfIdleRules() }}),
+	}
 	if o.logger != nil {
 		engineOpts = append(engineOpts, cordon.WithLogger(o.logger))
 	}
@@ -103,6 +107,48 @@ func (g *Gateway) watch() error {
 		g.watches = append(g.watches, w)
 	}
 	return nil
+}
+
+// warnOfIdleRules warns of rules that name a resource no route has: mostly a misspelt name, which would leave a route unprotected.
+func (g *Gateway) warnOfIdleRules() {
+	if g.eng == nil { // still being made
+		return
+	}
+	idle := g.idleRules()
+	if len(idle) == 0 {
+		return
+	}
+	text := strings.Join(idle[:min(len(idle), 10)], ", ")
+	if more := len(idle) - 10; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	g.events.change(Event{Time: g.opts.clk.Wall(g.opts.clk.Now()), What: "warning", Text: "no route has the resource of these rules: " + text})
+	g.log.log(slog.LevelWarn, "no route has the resource of some rules", text, slog.String("rules", text))
+}
+
+// idleRules returns the rules that name a resource no route has, as "flow orders (for ordres)".
+func (g *Gateway) idleRules() []string {
+	known := map[string]bool{}
+	for _, r := range g.cfg.Routes {
+		known[r.Resource] = true
+	}
+	var idle []string
+	add := func(kind string, m rule.Meta) {
+		if m.Resource.Kind() == rule.ByName && !known[m.Resource.Pattern()] {
+			idle = append(idle, fmt.Sprintf("%s %s (for %q)", kind, m.ID, m.Resource.Pattern()))
+		}
+	}
+	rules := g.eng.Rules()
+	for _, r := range rules.Flow {
+		add("flow", r.Meta())
+	}
+	for _, r := range rules.Concurrency {
+		add("concurrency", r.Meta())
+	}
+	for _, r := range rules.Breaker {
+		add("breaker", r.Meta())
+	}
+	return idle
 }
 
 // Engine returns the gateway's engine, which lives as long as the gateway.

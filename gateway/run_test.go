@@ -224,3 +224,23 @@ func (s *safeBuffer) String() string {
 	defer s.mu.Unlock()
 	return s.b.String()
 }
+
+// A rule for a resource that no route has protects nothing, and mostly means a misspelt name: it is said.
+func TestRulesThatNoRouteHasAreTold(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "rules.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(`cordon: 1
+flow: [{id: typo, resource: ordres, limit: 1}, {id: good, resource: r, limit: 9}, {id: any, resource: {wildcard: "x*"}, limit: 9}]
+`), 0o600))
+	c := oneRoute(upstream(t, says("x")))
+	c.Rules = []RuleFile{{File: path}}
+	var logged safeBuffer
+	g := run(t, c, WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
+	require.Contains(t, logged.String(), `flow typo (for \"ordres\")`)
+	require.NotContains(t, logged.String(), "flow good")
+	require.Contains(t, g.adminGet("/").body, "no route has the resource of these rules: flow typo")
+
+	require.NoError(t, os.WriteFile(path, []byte("cordon: 1\nflow: [{id: good, resource: r, limit: 9}]\n"), 0o600))
+	g.waitFor(func() bool { return len(g.Engine().Rules().Flow) == 1 })
+	require.Empty(t, g.idleRules())
+}
