@@ -53,6 +53,10 @@ func (s *state) close(r Rule, now time.Duration) past {
 		p.use = min(1, pc.usage(t))
 		end, given := pc.close()
 		p.line = &line{end: end, gap: pc.base, burst: 1, given: given}
+	case s.parts != nil && s.parts.kept != nil:
+		gen := p.gen
+		p = *s.parts.kept
+		p.gen = gen
 	case s.max > 0:
 		p.use = float64(s.usage(now)) / float64(s.max)
 		p.history, p.low = s.window.close()
@@ -61,6 +65,13 @@ func (s *state) close(r Rule, now time.Duration) past {
 		p.gen = s.gen // the same line goes on
 	}
 	return p
+}
+
+// over reports whether nothing of the past counts at now any more, for a rule of that interval.
+func (p past) over(per, now time.Duration) bool {
+	n := len(p.history)
+	return (n == 0 || now-p.history[n-1].at >= per) &&
+		(p.line == nil || p.origin.reading(p.line.end) <= now) && (p.warm == nil || p.warm.cold(now))
 }
 
 // heat returns how warm a resource is to begin with under a rule with that cold factor: 0 for cold, 1 for warm.

@@ -150,6 +150,9 @@ func (l *Limiter) Idle(now time.Duration) bool {
 	if s.parts != nil && s.parts.warm != nil && !s.parts.warm.cold(now) {
 		return false
 	}
+	if s.parts != nil && s.parts.kept != nil && !s.parts.kept.over(s.every, now) {
+		return false
+	}
 	if s.law == pacing {
 		return s.parts.pace.next.Load() <= s.parts.origin.ticks(now)
 	}

@@ -35,6 +35,7 @@ type parts struct {
 	warm   *warmth
 	memory *falling
 	sensor *Sensor
+	kept   *past // of a limit of 0, which counts nothing itself: what the next state is to take over
 }
 
 // numbers returns the rule without what a Limiter does not look at.
@@ -62,6 +63,7 @@ func newState(r Rule, now time.Duration, p past) *state {
 		s.startFalling(r, now, p)
 	case r.Limit == 0:
 		s.init(0, 0, r.Per, now, now, nil) // refuses all
+		s.keep(r, p)
 	case r.Mode == Reject:
 		n, per := whole(r.Limit, r.Per)
 		s.startWindow(n, n, per, now, p)
@@ -73,6 +75,17 @@ func newState(r Rule, now time.Duration, p past) *state {
 		s.startPace(r, now, p)
 	}
 	return s
+}
+
+// keep holds what the past left, if anything, for the state after this one: a limit of 0 is an edit like any other.
+func (s *state) keep(r Rule, p past) {
+	if len(p.history) == 0 && p.line == nil && p.warm == nil {
+		return
+	}
+	if s.parts == nil {
+		s.parts = &parts{rule: r.numbers(), origin: p.origin, sensor: p.sensor}
+	}
+	s.parts.kept = &p
 }
 
 // startWindow makes the window of n calls per interval, cur of them in force.
