@@ -107,15 +107,13 @@ func checkReplacing(t *testing.T, nginxPath, program string, way wayToReplace) {
 	tookUp, tookDown := seen.firstAbove(most(before))-upAt, max(seen.lastAbove(most(lowered))-downAt, 0)
 	afterUp, afterDown := seen.from(upAt+1000).to(downAt), seen.from(downAt+1000)
 	const figures = "%d/s to %d/s: by arrivals in effect after %d ms (by the admin address %d ms); a second later %.1f/s, worst second %d (at most %d)"
-	t.Logf(figures, before, raised, tookUp, upInForce.Milliseconds(), afterUp.rate(raised), afterUp.worst(), most(raised))
-	t.Logf(figures, raised, lowered, tookDown, downInForce.Milliseconds(), afterDown.rate(lowered), afterDown.worst(), most(lowered))
+	t.Logf(figures, before, raised, tookUp, upInForce.Milliseconds(), afterUp.rate(), afterUp.worst(), most(raised))
+	t.Logf(figures, raised, lowered, tookDown, downInForce.Milliseconds(), afterDown.rate(), afterDown.worst(), most(lowered))
 	require.LessOrEqual(t, tookUp, int64(1000))
 	require.LessOrEqual(t, tookDown, int64(1000))
 	require.LessOrEqual(t, afterDown.worst(), most(lowered))
 	for limit, after := range map[int]moments{raised: afterUp, lowered: afterDown} {
-		// A busy machine may keep the load from asking for a moment: less is admitted then, but not in every second.
-		require.GreaterOrEqual(t, float64(after.worst()), 0.9*float64(limit))
-		require.GreaterOrEqual(t, after.rate(limit), 0.75*float64(limit))
+		require.GreaterOrEqual(t, after.rate(), 0.8*float64(limit)) // a busy machine may keep the load from asking for a moment
 	}
 
 	// The breaker let nothing pass from before the first replacement until its own open time was over, often as it was asked.

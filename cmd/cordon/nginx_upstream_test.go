@@ -160,32 +160,29 @@ func (m moments) last() int64 { return m[len(m)-1] }
 
 func (m moments) span() time.Duration { return time.Duration(m.last()-m[0]) * time.Millisecond }
 
-// trailing is how many moments lie in the second that ends with the one at i.
-func (m moments) trailing(i int) int { return i + 1 - len(m.to(m[i]-999)) }
+// trailing is how many moments lie in the milliseconds that end with the one at i.
+func (m moments) trailing(i int, ms int64) int { return i + 1 - len(m.to(m[i]-ms+1)) }
 
-// worst is the number of moments in the second with the most of them, wherever it begins.
-func (m moments) worst() int {
-	worst := 0
+// densest is the number of moments in the milliseconds with the most of them, wherever they begin.
+func (m moments) densest(ms int64) int {
+	most := 0
 	for i := range m {
-		worst = max(worst, m.trailing(i))
+		most = max(most, m.trailing(i, ms))
 	}
-	return worst
+	return most
 }
 
-// rate is the number per second over as many whole limits as there are: whoever uses a limit up at once has to wait for the next, so that a
-// second, or two, holds more or fewer by where it begins.
-func (m moments) rate(limit int) float64 {
-	n := (len(m) - 1) / limit * limit
-	if n == 0 {
-		return 0
-	}
-	return 1000 * float64(n) / float64(m[n]-m[0])
-}
+// worst is the number of moments in the second with the most of them.
+func (m moments) worst() int { return m.densest(1000) }
+
+// rate is the number per second in the best two seconds. Two others may hold less by where they begin: whoever uses a limit up at once has to
+// wait for more.
+func (m moments) rate() float64 { return float64(m.densest(2000)) / 2 }
 
 // firstAbove is the first moment that ends a second with more than that many; far in the future if there is none.
 func (m moments) firstAbove(count int) int64 {
 	for i := range m {
-		if m.trailing(i) > count {
+		if m.trailing(i, 1000) > count {
 			return m[i]
 		}
 	}
@@ -195,7 +192,7 @@ func (m moments) firstAbove(count int) int64 {
 // lastAbove is the last such moment, 0 if there is none.
 func (m moments) lastAbove(count int) int64 {
 	for i := len(m) - 1; i >= 0; i-- {
-		if m.trailing(i) > count {
+		if m.trailing(i, 1000) > count {
 			return m[i]
 		}
 	}
@@ -204,9 +201,9 @@ func (m moments) lastAbove(count int) int64 {
 
 func TestMoments(t *testing.T) {
 	m := moments{0, 1, 1, 500, 999, 1000, 1001, 1001, 2000, 2000}
-	require.Equal(t, []int{1, 3, 3, 4, 5, 5, 5, 5, 4, 4}, []int{ // of equal moments the last counts all
-		m.trailing(0), m.trailing(2), m.trailing(2), m.trailing(3), m.trailing(4), m.trailing(5), m.trailing(7), m.trailing(7), m.trailing(9), m.trailing(9),
-	})
+	for i, want := range []int{1, 2, 3, 4, 5, 5, 4, 5, 3, 4} {
+		require.Equal(t, want, m.trailing(i, 1000), i)
+	}
 	require.Equal(t, 5, m.worst())
 	require.Zero(t, moments{}.worst())
 	require.EqualValues(t, 500, m.firstAbove(3))
@@ -216,9 +213,5 @@ func TestMoments(t *testing.T) {
 	require.Greater(t, m.firstAbove(5), int64(1)<<50)
 	require.Equal(t, 4, m.between(1, 999+1)) // 1, 1, 500, 999
 	require.Equal(t, 2*time.Second, m.span())
-
-	bursts := moments{0, 1, 2, 1010, 1011, 1012, 2020, 2021}
-	require.InDelta(t, 3/1.01, bursts.rate(3), 1e-9)
-	require.InDelta(t, 3/1.01, bursts[1:].rate(3), 1e-9)
-	require.Zero(t, bursts[:3].rate(3))
+	require.Equal(t, 4.5, m.rate()) // all but the first
 }
