@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cordon-go/cordon/clock"
+	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/rule"
 )
 
@@ -19,6 +20,7 @@ type Engine struct {
 	system         *clock.SystemClock // the clock, if it is the system's: calls read it without an interface
 	log            *logger
 	blockObservers []func(BlockEvent)
+	sensor         *flow.Sensor // of the memory, for all rules that look at it
 
 	// set is what is in force, and version its number. Every resource's table was compiled for one version and is compiled
 	// anew when a call finds another one here: storing the version is the one atomic swap of a rule update. (Tables remember a number and not the
@@ -44,7 +46,7 @@ func New(opts ...Option) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, clock: cfg.clock}
+	e := &Engine{cfg: cfg, clock: cfg.clock, sensor: flow.NewSensor(nil)}
 	e.log = newLogger(cfg.logger, cfg.clock, &e.faults)
 	e.system, _ = cfg.clock.(*clock.SystemClock)
 	for _, o := range cfg.observers {

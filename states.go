@@ -267,7 +267,7 @@ func carryRate(prev *flowState, r *flow.Rule, res *resource, set *ruleset, e *En
 			s.callers = newCallers((*flow.Limiter).Idle)
 		}
 		err = s.callers.update(
-			func() (*flow.Limiter, error) { return flow.NewLimiter(*r, e.clock.Now()) },
+			func() (*flow.Limiter, error) { return flow.NewLimiterWith(*r, e.clock.Now(), e.sensorOf(r)) },
 			func(l *flow.Limiter) error {
 				k, err := l.Update(*r, now)
 				kept = kept && k
@@ -277,7 +277,7 @@ func carryRate(prev *flowState, r *flow.Rule, res *resource, set *ruleset, e *En
 		s.limiter = prev.limiter
 		kept, err = s.limiter.Update(*r, now)
 	default:
-		s.limiter, err = flow.NewLimiter(*r, now)
+		s.limiter, err = flow.NewLimiterWith(*r, now, e.sensorOf(r))
 	}
 	if err != nil {
 		e.unusable(s.tally, r.ID, err)
@@ -292,6 +292,14 @@ func (s *flowState) unconditional() bool {
 }
 
 func (s *flowState) waits() bool { return s.rule.Mode == flow.Pace || s.rule.Mode == flow.WarmUpPace }
+
+// sensorOf returns the engine's sensor for a rule that looks at the memory, so that all share its readings.
+func (e *Engine) sensorOf(r *flow.Rule) *flow.Sensor {
+	if r.Memory == (flow.Memory{}) {
+		return nil
+	}
+	return e.sensor
+}
 
 // moves reports whether the rule's limit is not always the one it says.
 func moves(r *flow.Rule) bool {

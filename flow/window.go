@@ -38,7 +38,7 @@ type window struct {
 
 const (
 	maxGroups = 224 // keep a window within 2 KB
-	fewGroups = 96  // keep one of up to fewCalls within 1 KB: such limits are many
+	fewGroups = 80  // keep one of up to fewCalls within 1 KB: such limits are many
 	fewCalls  = 112
 	firstLap  = 1
 	// maxHeld is up to how many admissions a lower limit takes over, so that a higher one after it still knows of them.
