@@ -99,25 +99,38 @@ func (p *offer) knows(problem rule.Problem) bool {
 // take checks the offered rules of one kind, gives ids to those without, and returns those to be in force: the good
 // ones, and the last good versions of the bad ones. Faults go into the report. prev are the rules of the same owner in force.
 func take[R rule.Rule[R]](p *offer, kind string, offered []R, prev []ref[R]) []ref[R] {
-	offered = slices.Clone(offered)
 	bad := map[string]bool{} // refused by the decoder, or below
 	for _, problem := range p.rep.Problems {
 		if problem.Kind == kind && !problem.Warning && problem.RuleID != "" {
 			bad[problem.RuleID] = true
 		}
 	}
-	problems := rule.DeriveIDs(kind, offered)
-	last := make(map[string]int, len(prev))
-	for i, r := range prev {
-		last[r.Meta().ID] = i
+	var problems rule.Problems
+	before := func(i int) int { return i } // where the rule is in prev, -1 if it is not
+	if !aligned(offered, prev) {
+		offered = slices.Clone(offered)
+		problems = rule.DeriveIDs(kind, offered)
+		last := make(map[string]int, len(prev))
+		for i, f := range prev {
+			last[f.Meta().ID] = i
+		}
+		before = func(i int) int {
+			if j, ok := last[offered[i].Meta().ID]; ok {
+				return j
+			}
+			return -1
+		}
 	}
-	for i, r := range offered {
-		id := r.Meta().ID
-		if j, ok := last[id]; ok && (*prev[j].r).Equal(r) {
+	unchanged := func(i int) bool {
+		j := before(i)
+		return j >= 0 && (*prev[j].r).Equal(offered[i])
+	}
+	for i := range offered {
+		if unchanged(i) {
 			continue // it was good before
 		}
-		for _, problem := range r.Problems() {
-			problem.Kind, problem.Index, problem.RuleID = kind, i, id
+		for _, problem := range offered[i].Problems() {
+			problem.Kind, problem.Index, problem.RuleID = kind, i, offered[i].Meta().ID
 			if !p.knows(problem) {
 				problems = append(problems, problem)
 			}
@@ -132,28 +145,44 @@ func take[R rule.Rule[R]](p *offer, kind string, offered []R, prev []ref[R]) []r
 	}
 	p.rep.Problems = append(p.rep.Problems, problems...)
 	rules := make([]ref[R], 0, len(offered))
-	for i, r := range offered {
-		id := r.Meta().ID
-		if refused[i] {
-			bad[id] = true
+	goesOn := make([]bool, len(prev))
+	for i := range offered {
+		j := before(i)
+		switch {
+		case refused[i]:
+			bad[offered[i].Meta().ID] = true
 			continue
+		case unchanged(i):
+			rules = append(rules, prev[j])
+		default:
+			r := offered[i]
+			rules = append(rules, ref[R]{&r})
 		}
-		if j, ok := last[id]; ok {
-			last[id] = -1 // it goes on, and is not missed below
-			if (*prev[j].r).Equal(r) {
-				rules = append(rules, prev[j])
-				continue
-			}
+		if j >= 0 {
+			goesOn[j] = true
 		}
-		rules = append(rules, ref[R]{&r})
 	}
 	for j, f := range prev {
-		if id := f.Meta().ID; bad[id] && last[id] == j && p.keepGood {
+		if id := f.Meta().ID; !goesOn[j] && p.keepGood && bad[id] {
 			rules = append(rules, f)
 			p.rep.Kept = append(p.rep.Kept, rule.Change{Kind: kind, ID: id})
 		}
 	}
 	return rules
+}
+
+// aligned reports whether the rules offered are those of prev one by one, by their ids: mostly few rules of many are edited, and then nothing
+// needs to be looked up.
+func aligned[R rule.Rule[R]](offered []R, prev []ref[R]) bool {
+	if len(offered) != len(prev) {
+		return false
+	}
+	for i := range offered {
+		if offered[i].Meta().ID != prev[i].Meta().ID {
+			return false
+		}
+	}
+	return true
 }
 
 // merge appends the rules of one owner to those of the owners before it. Of two rules with one id the earlier owner's stays; but
