@@ -50,6 +50,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 func TestEntrySize(t *testing.T) {
 	t.Parallel()
 	require.LessOrEqual(t, unsafe.Sizeof(Entry{}), 4*unsafe.Sizeof(uint64(0)))
+	require.EqualValues(t, 4, unsafe.Sizeof(Entry{}.state), "what is changed atomically must be aligned on 32-bit processors, wherever an entry lies")
 }
 
 func TestIdleEngineStartsNothing(t *testing.T) {

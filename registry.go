@@ -29,6 +29,8 @@ const (
 	// bound is reached.
 	lookStep = 8
 	lookFull = 256
+	// lookAgain says which look-ups of names that are known to be beyond the bound see whether there is room now.
+	lookAgain = 64
 )
 
 // registry finds resources by name. It is an open-addressing hash table that is read without a lock, and holds at most
@@ -124,9 +126,9 @@ func (g *registry) lookup(name string) *resource {
 
 func (g *registry) make(name string, hash uint64) *resource {
 	set := g.eng.set.Load()
-	if r := g.recall(name, hash, set); r != nil {
-		g.eng.overflowed.Add(1)
-		return r
+	recalled := g.recall(name, hash, set)
+	if recalled != nil && g.eng.overflowed.Add(1)%lookAgain != 0 {
+		return recalled
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -135,7 +137,9 @@ func (g *registry) make(name string, hash uint64) *resource {
 	}
 	now := g.eng.clock.Now()
 	if !set.names(name) && (len(name) > longestName || !g.room(now)) {
-		g.eng.overflowed.Add(1)
+		if recalled == nil {
+			g.eng.overflowed.Add(1)
+		}
 		return g.common(name, hash, set)
 	}
 	g.look(now, lookStep)
@@ -214,26 +218,32 @@ func (g *registry) look(now time.Duration, n int) {
 	}
 }
 
-// due reports whether r is to be dropped, after marking it as dropped. Caller holds mu.
+// due reports whether r is to be dropped, after marking it as dropped. Most looks must cost little, since a scan of made-up names
+// causes many: whether rules name r, and whether its state is in use, is asked of those that are due, and then not again for a while. Caller holds mu.
 func (g *registry) due(r *resource, now time.Duration) bool {
 	passed := r.passed.Load()
-	if passed != r.idlePassed || r.pinned.Load() || r.inFlight() > 0 || g.eng.set.Load().names(r.name) {
+	if passed != r.idlePassed || r.pinned.Load() || r.inFlight() > 0 {
 		r.idleMarked, r.idleSince, r.idlePassed = false, now, passed
 		return false
 	}
-	if !r.idleMarked {
-		if now-r.idleSince >= g.eng.cfg.idleTimeout && r.rest(now) {
-			r.idleMarked, r.idleSince = true, now
+	if r.idleMarked {
+		if now-r.idleSince < dropGrace {
+			return false
 		}
+		if !g.eng.set.Load().names(r.name) && r.drop() {
+			return true
+		}
+		r.idleMarked, r.idleSince = false, now // a call that was refused has woken it, or a rule names it now
 		return false
 	}
-	if now-r.idleSince < dropGrace {
+	if now-r.idleSince < g.eng.cfg.idleTimeout {
 		return false
 	}
-	if r.drop() {
-		return true
+	if !g.eng.set.Load().names(r.name) && r.rest(now) {
+		r.idleMarked, r.idleSince = true, now
+	} else {
+		r.idleSince = now - g.eng.cfg.idleTimeout + dropGrace
 	}
-	r.idleMarked, r.idleSince = false, now // a call that was refused has woken it
 	return false
 }
 

@@ -206,6 +206,9 @@ func TestCommonResourcesOutliveEdits(t *testing.T) {
 // Law 7: with more sets of rules than common resources every name beyond the bound is still limited by its rules.
 func TestManyCommonResources(t *testing.T) {
 	t.Parallel()
+	if raceEnabled {
+		t.Skip("nothing races, and it takes long")
+	}
 	n := mostCommons + 200
 	rules := func(lim float64) (all Rules) {
 		for i := range n {
@@ -268,4 +271,21 @@ func TestRestingResources(t *testing.T) {
 	_, ok = e.ResourceSnapshot("none")
 	require.False(t, ok, "dropped in the end")
 	require.Zero(t, passes(e, "day", 9), "all five are used up")
+}
+
+// Names that are known to be beyond the bound get resources of their own once idle ones can be dropped, though no other new name comes.
+func TestKnownNamesGetRoom(t *testing.T) {
+	t.Parallel()
+	e, clk := newTest(t, Rules{}, WithMaxResources(100), WithIdleTimeout(time.Minute))
+	for i := range 100 {
+		call(e, fmt.Sprint("x", i), nil)
+	}
+	for range 5 {
+		for range 2 * lookAgain {
+			call(e, "late", nil)
+		}
+		clk.Advance(2 * time.Minute)
+	}
+	require.Positive(t, snap(t, e, "late").Passed)
+	require.Positive(t, e.Snapshot().Dropped)
 }
