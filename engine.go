@@ -26,7 +26,7 @@ type Engine struct {
 	// anew when a call finds another one here: storing the version is the one atomic swap of a rule update. (Tables remember a number and not the
 	// ruleset, so that a resource nobody calls does not keep an old one alive.)
 	set       atomic.Pointer[ruleset]
-	version   atomic.Uint64
+	version   atomic.Uint32
 	resources registry
 
 	faults     atomic.Int64

@@ -6,7 +6,6 @@ import (
 
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
-	"github.com/cordon-go/cordon/stat"
 )
 
 // Entry is an admitted call. It is a value of four words, which stay in registers, without allocation; keep it in one variable
@@ -102,10 +101,8 @@ func (e *Entry) End(outcome Outcome) {
 	latency := max(now-e.start, 0)
 	r := t.res
 	n := r.ended[outcome].Add(1)
-	if h := r.histogram.Load(); h != nil {
-		h.Observe(now, latency)
-	} else if n > histogramAfter {
-		r.histogram.CompareAndSwap(nil, stat.NewHistogram(histogramSpan))
+	if n > histogramAfter {
+		r.histogram.Observe(now, latency)
 	}
 	cost := int(state)
 	if !t.plain {

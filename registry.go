@@ -49,7 +49,7 @@ type registry struct {
 	used    int                  // places in the slots: live resources and tombs
 	hand    int                  // next place to look at for idle resources
 	commons map[string]*resource // by the rules they are for: see ruleIDs.key
-	tidied  uint64               // the version of the rules under which the common ones of rules that are gone were last dropped
+	tidied  uint32               // the version of the rules under which the common ones of rules that are gone were last dropped
 	tomb    *resource            // marks the place of a dropped resource
 }
 
@@ -61,7 +61,7 @@ type slots struct {
 // overflowName says which common resource a name beyond the bound is counted with.
 type overflowName struct {
 	name    string
-	version uint64
+	version uint32
 	res     *resource
 }
 

@@ -26,7 +26,7 @@ type resource struct {
 	name      string
 	eng       *Engine
 	passed    atomic.Int64
-	histogram atomic.Pointer[stat.Histogram]
+	histogram stat.Histogram
 	ended     [Ignored + 1]atomic.Int64 // by outcome; successes are still in that line
 
 	gaveUp           atomic.Int64
@@ -52,7 +52,9 @@ type resource struct {
 type refusalCounts struct{ blocked, shadowed int64 }
 
 func newResource(e *Engine, name string, hash uint64) *resource {
-	return &resource{eng: e, name: name, hash: hash}
+	r := &resource{eng: e, name: name, hash: hash}
+	r.histogram.Init(histogramSpan)
+	return r
 }
 
 // current returns the resource's table for the rules in force, or nil if the resource was dropped: then its name must be looked up again.

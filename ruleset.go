@@ -10,7 +10,7 @@ import (
 
 // ruleset is all rules in force at one moment, ready to be asked. It is immutable.
 type ruleset struct {
-	version uint64 // from 1 on
+	version uint32 // from 1 on
 
 	flow        *rule.Index[ref[flow.Rule]]
 	concurrency *rule.Index[ref[flow.ConcurrencyRule]]

@@ -210,14 +210,13 @@ func (r *resource) peek() (*table, [kinds]refusalCounts) {
 }
 
 func (r *resource) recent(now time.Duration) RecentSnapshot {
-	h := r.histogram.Load()
-	if h == nil {
+	var p [3]time.Duration
+	calls := r.histogram.Percentiles(now, []float64{0.5, 0.9, 0.99}, p[:])
+	if calls == 0 {
 		return RecentSnapshot{}
 	}
-	var p [3]time.Duration
-	calls := h.Percentiles(now, []float64{0.5, 0.9, 0.99}, p[:])
 	return RecentSnapshot{
-		Length: histogramSpan + now%histogramSpan, Calls: calls, Mean: h.Mean(now), P50: p[0], P90: p[1], P99: p[2],
+		Length: histogramSpan + now%histogramSpan, Calls: calls, Mean: r.histogram.Mean(now), P50: p[0], P90: p[1], P99: p[2],
 	}
 }
 

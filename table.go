@@ -13,7 +13,7 @@ import (
 // the caller, feeds another rule or is in shadow. Any other has the lists.
 type table struct {
 	res     *resource
-	version uint64 // of the rules
+	version uint32 // of the rules
 	plain   bool
 	closed  bool // the engine is closed: there is nothing to check
 

@@ -17,13 +17,13 @@ const (
 
 // A state is what a Limiter has in force between two edits. It holds its window itself, as most are plain Reject.
 type state struct {
+	gen  uint32 // which permits it knows
+	mode Mode
+	law  law
 	window
 	limit float64       // as the rule says, per per
 	every time.Duration // the rule's Per
 	parts *parts        // nil for a plain Reject
-	gen   uint32        // which permits it knows
-	mode  Mode
-	law   law
 }
 
 // parts are what a state has besides a window.

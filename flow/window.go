@@ -20,18 +20,19 @@ import (
 // token, and is refused if its reading is below. So one token serves two admissions only at readings at least per apart,
 // also when a caller stalled for long between reading the clock and coming here.
 type window struct {
-	head atomic.Uint64 // lap<<8 | group in use
-	low  atomic.Int64  // the earliest reading that is admitted
-	era  atomic.Int64  // where the stamps' era begins, see windowupkeep.go
-	pool atomic.Int64  // units that no group holds; below 0: units that groups owe, see setLimit
-	cur  atomic.Int64  // the limit in force, in calls
-
-	words []atomic.Uint64
-	per   time.Duration
-	max   int64 // the largest limit, in calls
-	most  int64 // the largest cost that can ever be admitted
-	layout
+	// What an admission looks at comes first, to be in few cache lines.
+	head      atomic.Uint64 // lap<<8 | group in use
+	low       atomic.Int64  // the earliest reading that is admitted
+	era       atomic.Int64  // where the stamps' era begins, see windowupkeep.go
+	pool      atomic.Int64  // units that no group holds; below 0: units that groups owe, see setLimit
+	words     []atomic.Uint64
 	eraLength uint64 // for how many ns after its start an era admits readings
+	per       time.Duration
+	most      int64 // the largest cost that can ever be admitted
+	layout
+
+	cur atomic.Int64 // the limit in force, in calls
+	max int64        // the largest limit, in calls
 
 	mu sync.Mutex // serialises whoever changes the era or the limit, or seals the words
 }

@@ -29,10 +29,17 @@ type generation struct {
 // NewHistogram returns an empty histogram that forgets observations older than two spans.
 // It panics unless span > 0.
 func NewHistogram(span time.Duration) *Histogram {
+	h := new(Histogram)
+	h.Init(span)
+	return h
+}
+
+// Init is NewHistogram for a Histogram that is a field of another struct. It must come before any other use, once.
+func (h *Histogram) Init(span time.Duration) {
 	if span <= 0 {
 		panic(fmt.Sprintf("stat: histogram with a span of %v: want more than 0", span))
 	}
-	return &Histogram{span: span}
+	h.span = span
 }
 
 // Observe counts one latency at time now. A latency below 0 counts as 0. One that comes after
