@@ -55,7 +55,14 @@ type registry struct {
 
 type slots struct {
 	mask uint64
-	at   []atomic.Pointer[resource]
+	at   []slot
+}
+
+// slot is one place of the table. It tells the hash itself, so that looking past a resource does not touch it. The hash is
+// written before the resource is stored, once, and outlives it in the tomb.
+type slot struct {
+	res  atomic.Pointer[resource]
+	hash uint64
 }
 
 // overflowName says which common resource a name beyond the bound is counted with.
@@ -74,18 +81,18 @@ func (g *registry) init(e *Engine) {
 }
 
 func newSlots(n int) *slots {
-	return &slots{mask: uint64(n - 1), at: make([]atomic.Pointer[resource], n)}
+	return &slots{mask: uint64(n - 1), at: make([]slot, n)}
 }
 
-// find returns the resource of that name, or nil. A tomb matches no name that exists: its hash is that of no name but
-// by a chance of 2^-64, and then its name is not empty.
+// find returns the resource of that name, or nil. A tomb, which belongs to no engine, is no resource.
 func (s *slots) find(name string, hash uint64) *resource {
 	for i := hash & s.mask; ; i = (i + 1) & s.mask {
-		r := s.at[i].Load()
+		at := &s.at[i]
+		r := at.res.Load()
 		if r == nil {
 			return nil
 		}
-		if r.hash == hash && r.name == name && r.eng != nil {
+		if at.hash == hash && r.name == name && r.eng != nil {
 			return r
 		}
 	}
@@ -94,10 +101,11 @@ func (s *slots) find(name string, hash uint64) *resource {
 // put stores a resource that is not in the slots, which must have room.
 func (s *slots) put(r *resource) {
 	i := r.hash & s.mask
-	for s.at[i].Load() != nil {
+	for s.at[i].res.Load() != nil {
 		i = (i + 1) & s.mask
 	}
-	s.at[i].Store(r)
+	s.at[i].hash = r.hash
+	s.at[i].res.Store(r)
 }
 
 // get returns the resource of that name, made if it is new, or the common one for names beyond the bound.
@@ -180,7 +188,7 @@ func (g *registry) insert(r *resource) {
 func (g *registry) each(f func(*resource)) {
 	s := g.slots.Load()
 	for i := range s.at {
-		if r := s.at[i].Load(); r != nil && r != g.tomb {
+		if r := s.at[i].res.Load(); r != nil && r != g.tomb {
 			f(r)
 		}
 	}
@@ -208,7 +216,7 @@ func (g *registry) look(now time.Duration, n int) {
 		if g.hand >= len(s.at) {
 			g.hand = 0
 		}
-		at := &s.at[g.hand]
+		at := &s.at[g.hand].res
 		g.hand++
 		if r := at.Load(); r != nil && r != g.tomb && g.due(r, now) {
 			at.Store(g.tomb)
