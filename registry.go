@@ -38,6 +38,7 @@ const (
 type registry struct {
 	eng   *Engine
 	seed  maphash.Seed
+	hot   hot
 	slots atomic.Pointer[slots]
 	// remembered is made when the bound is first reached; directly mapped by hash.
 	remembered atomic.Pointer[[rememberedNames]atomic.Pointer[overflowName]]
@@ -110,8 +111,12 @@ func (s *slots) put(r *resource) {
 
 // get returns the resource of that name, made if it is new, or the common one for names beyond the bound.
 func (g *registry) get(name string) *resource {
+	if r := g.hot.find(name); r != nil {
+		return r
+	}
 	hash := maphash.String(g.seed, name)
 	if r := g.slots.Load().find(name, hash); r != nil {
+		g.hot.put(name, r)
 		return r
 	}
 	return g.make(name, hash)
