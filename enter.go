@@ -101,7 +101,11 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 			if b == nil || s.moving {
 				b = s.refuse(s.limiter, now, retryAfter)
 			}
-			return Entry{}, t.refuse(s.tally, b, req)
+			s.blocked.Add(1) // as t.refuse does, without the call
+			if len(r.eng.blockObservers) > 0 {
+				t.tellRefused(b, req)
+			}
+			return Entry{}, b
 		}
 	}
 	r.passed.Add(1)
