@@ -253,7 +253,7 @@ func TestOddRequests(t *testing.T) {
 		_, err = e.Enter(bg, Request{Resource: "r", Cost: huge})
 		require.ErrorIs(t, err, ErrBlocked)
 	}
-	ent, err := e.Enter(nil, Request{Resource: "r", Cost: 0}) //nolint:staticcheck // a nil context is allowed
+	ent, err := e.Enter(nilContext(), Request{Resource: "r", Cost: 0})
 	require.NoError(t, err)
 	ent.Exit(nil)
 	require.Equal(t, 9, passes(e, "r", 20), "a cost of 0 counts as 1, refused ones as nothing")

@@ -20,6 +20,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var bg = context.Background()
 
+// nilContext is a context that somebody forgot.
+func nilContext() context.Context { return nil }
+
 // newTest returns an engine on a manual clock.
 func newTest(t testing.TB, rules Rules, opts ...Option) (*Engine, *clock.Manual) {
 	t.Helper()

@@ -115,7 +115,7 @@ func TestNothingToRunOrWatch(t *testing.T) {
 	require.ErrorContains(t, err, "nil")
 	_, err = e.Watch(bg, newFake("x"), nil)
 	require.ErrorContains(t, err, "nil")
-	w, err := e.Watch(nil, newFake("x"), Native, nil, FirstWithin(0)) //nolint:staticcheck // a nil context is allowed
+	w, err := e.Watch(nilContext(), newFake("x"), Native, nil, FirstWithin(0))
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +17,6 @@ import (
 // fakeSource is a source that delivers what the test sends.
 type fakeSource struct {
 	name    string
-	mu      sync.Mutex
 	updates chan datasource.Update
 }
 

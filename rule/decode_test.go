@@ -37,7 +37,6 @@ type everything struct {
 	Pointer  *int              `rule:"pointer"`
 	Inner    *everything       `rule:"inner"`
 	Ignored  string
-	private  int
 }
 
 type label string

@@ -39,7 +39,7 @@ type Document struct {
 	Broken bool
 }
 
-// A Line is one good rule in one sentence.
+// A Line is one good rule: its Kind and ID, and in one Sentence what it means.
 type Line struct {
 	Kind, ID, Sentence string
 }
