@@ -98,7 +98,7 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 				t.giveBack(now, cost, p0, p1)
 			}
 			b := s.refusals.again(retryAfter)
-			if b == nil || s.moving {
+			if b == nil || s.limiter.Moves() {
 				b = s.refuse(s.limiter, now, retryAfter)
 			}
 			s.blocked.Add(1) // as t.refuse does, without the call

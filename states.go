@@ -231,11 +231,12 @@ type flowState struct {
 	limiter *flow.Limiter           // nil if every caller has its own, or another resource counts
 	callers *callers[*flow.Limiter] // for rules on the other callers
 	gauge   *flow.Gauge             // for rules on another resource's traffic
-	own     bool                    // the limiter is not that of all the rule's resources
-	moving  bool                    // the limit is not always the rule's
 
 	refusals refusals
 }
+
+// own reports whether the limiter is not that of all the rule's resources. (The state that those share belongs to none of them.)
+func (s *flowState) own() bool { return !s.rule.Shared || s.res == nil }
 
 func (s *flowState) ruleID() string { return s.rule.ID }
 
@@ -246,7 +247,7 @@ func carryRate(prev *flowState, r *flow.Rule, res *resource, set *ruleset, e *En
 		(shared == nil || shared.limiter == prev.limiter && shared.callers == prev.callers) {
 		return prev
 	}
-	s := &flowState{rule: r, own: shared == nil, moving: moves(r)}
+	s := &flowState{rule: r}
 	if prev == nil {
 		s.tally = &tally{kind: KindFlow, res: res}
 	} else {
@@ -261,7 +262,7 @@ func carryRate(prev *flowState, r *flow.Rule, res *resource, set *ruleset, e *En
 	case shared != nil:
 		s.limiter, s.callers = shared.limiter, shared.callers
 	case r.Origin == originOther:
-		if prev != nil && prev.callers != nil && prev.own {
+		if prev != nil && prev.callers != nil && prev.own() {
 			s.callers = prev.callers
 		} else {
 			s.callers = newCallers((*flow.Limiter).Idle)
@@ -273,7 +274,7 @@ func carryRate(prev *flowState, r *flow.Rule, res *resource, set *ruleset, e *En
 				kept = kept && k
 				return err
 			})
-	case prev != nil && prev.limiter != nil && prev.own:
+	case prev != nil && prev.limiter != nil && prev.own():
 		s.limiter = prev.limiter
 		kept, err = s.limiter.Update(*r, now)
 	default:
@@ -301,11 +302,6 @@ func (e *Engine) sensorOf(r *flow.Rule) *flow.Sensor {
 	return e.sensor
 }
 
-// moves reports whether the rule's limit is not always the one it says.
-func moves(r *flow.Rule) bool {
-	return r.Mode == flow.WarmUp || r.Mode == flow.WarmUpPace || r.Memory != (flow.Memory{})
-}
-
 // of returns the limiter that counts the call, or nil if the rule is not for it.
 func (s *flowState) of(c *caller, named []string) *flow.Limiter {
 	if !concerns(s.rule.Origin, c.origin, named) || s.rule.Under != "" && s.rule.Under != c.entrance() {
@@ -320,10 +316,10 @@ func (s *flowState) of(c *caller, named []string) *flow.Limiter {
 // refuse returns the error for a call that l refused.
 func (s *flowState) refuse(l *flow.Limiter, now, retryAfter time.Duration) *BlockedError {
 	limit := s.rule.Limit
-	if s.moving {
+	if l.Moves() {
 		limit = l.Limit(now)
 	}
-	if b := s.refusals.find(retryAfter); b != nil && (!s.moving || near(b.Limit, limit)) {
+	if b := s.refusals.find(retryAfter); b != nil && (!l.Moves() || near(b.Limit, limit)) {
 		return b
 	}
 	return s.refusals.keep(s.refusal(s.rule.ID, limit, l.Usage(now), flow.ErrLimited), retryAfter)
@@ -342,7 +338,7 @@ func (s *flowState) refuseRelated(passed float64) *BlockedError {
 
 func (s *flowState) idle(now time.Duration) bool {
 	switch {
-	case !s.own || s.gauge != nil:
+	case !s.own() || s.gauge != nil:
 		return true
 	case s.callers != nil:
 		return s.callers.idle(now)

@@ -131,6 +131,12 @@ func (l *Limiter) Cancel(now time.Duration, p Permit) {
 	}
 }
 
+// Moves reports whether the limit is not always the rule's: for the warm-up modes, and for rules with Memory.
+func (l *Limiter) Moves() bool {
+	p := l.state.Load().parts
+	return p != nil && (p.warm != nil || p.memory != nil)
+}
+
 // Limit returns the limit in force at now, per Per: it moves for the warm-up modes and for rules with Memory.
 func (l *Limiter) Limit(now time.Duration) float64 { return l.state.Load().limitAt(now) }
 
