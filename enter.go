@@ -56,14 +56,13 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 			return r.enterAnew(ctx, cost, req)
 		}
 	}
-	if ctx == nil {
-		ctx = context.Background()
-	} else if ctx.Done() != nil {
+	if !t.plain {
+		if ctx == nil {
+			ctx = context.Background()
+		}
 		if err := ctx.Err(); err != nil {
 			return t.giveUp(err)
 		}
-	}
-	if !t.plain {
 		return t.enterAny(ctx, cost, req)
 	}
 	var now time.Duration
@@ -92,8 +91,11 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 		t.giveBack(now, 0, p0, p1)
 		return Entry{}, t.refuse(s.tally, s.refuse(s.bulkhead, cost), req)
 	}
+	var taken flow.Permit
 	if s := t.rate; s != nil {
-		if _, _, retryAfter, ok := s.limiter.Acquire(now, cost); !ok {
+		var retryAfter time.Duration
+		var ok bool
+		if taken, _, retryAfter, ok = s.limiter.Acquire(now, cost); !ok {
 			if t.breaker0 != nil || t.bulkhead != nil {
 				t.giveBack(now, cost, p0, p1)
 			}
@@ -106,6 +108,16 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 				t.tellRefused(b, req)
 			}
 			return Entry{}, b
+		}
+	}
+	// A caller that has given up before is rare, so that is looked for last, where a refused call does not pay for it.
+	if ctx != nil && ctx.Done() != nil {
+		if err := ctx.Err(); err != nil {
+			if t.rate != nil {
+				t.rate.limiter.Cancel(now, taken)
+			}
+			t.giveBack(now, cost, p0, p1)
+			return t.giveUp(err)
 		}
 	}
 	r.passed.Add(1)

@@ -21,6 +21,13 @@ type tally struct {
 	shadowed atomic.Int64
 }
 
+// newState is the state of a rule that is new on a resource, with its tally beside it: a call that looks at both then touches one
+// page of memory instead of two.
+type newState[S any] struct {
+	state S
+	tally
+}
+
 // resource returns the resource's name.
 func (t *tally) resource() string {
 	if t.res == nil {
@@ -54,12 +61,16 @@ func carryBreaker(prev *breakerState, r *breaker.Rule, res *resource, shared *br
 	if prev != nil && same(prev.rule, r) && (shared == nil || shared.breaker == prev.breaker) {
 		return prev
 	}
-	s := &breakerState{rule: r, own: shared == nil}
+	var s *breakerState
 	if prev == nil {
-		s.tally = &tally{kind: KindBreaker, res: res}
+		n := new(newState[breakerState])
+		n.kind, n.res = KindBreaker, res
+		s = &n.state
+		s.tally = &n.tally
 	} else {
-		s.tally = prev.tally
+		s = &breakerState{tally: prev.tally}
 	}
+	s.rule, s.own = r, shared == nil
 	s.shadow.Store(r.Shadow)
 	switch {
 	case shared != nil:
@@ -131,12 +142,16 @@ func carryBulkhead(prev *bulkheadState, r *flow.ConcurrencyRule, res *resource, 
 	if prev != nil && same(prev.rule, r) && (shared == nil || shared.bulkheadPlaces == prev.bulkheadPlaces) {
 		return prev
 	}
-	s := &bulkheadState{rule: r, own: shared == nil}
+	var s *bulkheadState
 	if prev == nil {
-		s.tally = &tally{kind: KindConcurrency, res: res}
+		n := new(newState[bulkheadState])
+		n.kind, n.res = KindConcurrency, res
+		s = &n.state
+		s.tally = &n.tally
 	} else {
-		s.tally = prev.tally
+		s = &bulkheadState{tally: prev.tally}
 	}
+	s.rule, s.own = r, shared == nil
 	var err error
 	switch {
 	case shared != nil:
@@ -247,12 +262,16 @@ func carryRate(prev *flowState, r *flow.Rule, res *resource, set *ruleset, e *En
 		(shared == nil || shared.limiter == prev.limiter && shared.callers == prev.callers) {
 		return prev
 	}
-	s := &flowState{rule: r}
+	var s *flowState
 	if prev == nil {
-		s.tally = &tally{kind: KindFlow, res: res}
+		n := new(newState[flowState])
+		n.kind, n.res = KindFlow, res
+		s = &n.state
+		s.tally = &n.tally
 	} else {
-		s.tally = prev.tally
+		s = &flowState{tally: prev.tally}
 	}
+	s.rule = r
 	var err error
 	kept := true
 	now := e.clock.Now()

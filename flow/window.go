@@ -20,7 +20,8 @@ import (
 // token, and is refused if its reading is below. So one token serves two admissions only at readings at least per apart,
 // also when a caller stalled for long between reading the clock and coming here.
 type window struct {
-	// What an admission looks at comes first, to be in few cache lines.
+	// What a call looks at comes first: with the few bytes of the state before it that is 96 bytes, which never lie in more
+	// than two cache lines.
 	head      atomic.Uint64 // lap<<8 | group in use
 	low       atomic.Int64  // the earliest reading that is admitted
 	era       atomic.Int64  // where the stamps' era begins, see windowupkeep.go
@@ -28,11 +29,11 @@ type window struct {
 	words     []atomic.Uint64
 	eraLength uint64 // for how many ns after its start an era admits readings
 	per       time.Duration
-	most      int64 // the largest cost that can ever be admitted
 	layout
 
-	cur atomic.Int64 // the limit in force, in calls
-	max int64        // the largest limit, in calls
+	most int64        // the largest cost that can ever be admitted; it matters above 1 only
+	cur  atomic.Int64 // the limit in force, in calls
+	max  int64        // the largest limit, in calls
 
 	mu sync.Mutex // serialises whoever changes the era or the limit, or seals the words
 }
@@ -155,7 +156,7 @@ func (w *window) fair(group int) int64 {
 // acquire admits n calls at once at time now, or refuses them. ref names the admission for cancel; retryAfter is after
 // what time a refused call could pass if nothing else came, -1 for never.
 func (w *window) acquire(now time.Duration, n int64) (v verdict, ref uint64, retryAfter time.Duration) {
-	if n > w.most {
+	if len(w.words) == 0 || n > 1 && n > w.most {
 		return refused, 0, -1
 	}
 	for empty := 0; empty <= len(w.words); {
