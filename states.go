@@ -263,13 +263,17 @@ func carryRate(prev *flowState, r *flow.Rule, res *resource, set *ruleset, e *En
 		return prev
 	}
 	var s *flowState
+	var own *flow.Limiter
 	if prev == nil {
-		n := new(newState[flowState])
+		n := new(struct {
+			newState[flowState]
+			flow.Limiter
+		})
 		n.kind, n.res = KindFlow, res
-		s = &n.state
+		s, own = &n.state, &n.Limiter
 		s.tally = &n.tally
 	} else {
-		s = &flowState{tally: prev.tally}
+		s, own = &flowState{tally: prev.tally}, new(flow.Limiter)
 	}
 	s.rule = r
 	var err error
@@ -297,7 +301,7 @@ func carryRate(prev *flowState, r *flow.Rule, res *resource, set *ruleset, e *En
 		s.limiter = prev.limiter
 		kept, err = s.limiter.Update(*r, now)
 	default:
-		s.limiter, err = flow.NewLimiterWith(*r, now, e.sensorOf(r))
+		s.limiter, err = own, own.Init(*r, now, e.sensorOf(r))
 	}
 	if err != nil {
 		e.unusable(s.tally, r.ID, err)

@@ -29,12 +29,21 @@ func NewLimiter(r Rule, now time.Duration) (*Limiter, error) { return NewLimiter
 // NewLimiterWith is NewLimiter with the sensor for a rule with Memory, also for one that an Update brings. A nil sensor is
 // replaced when one is needed.
 func NewLimiterWith(r Rule, now time.Duration, sensor *Sensor) (*Limiter, error) {
-	if err := r.check().faults(); err != nil {
+	l := new(Limiter)
+	if err := l.Init(r, now, sensor); err != nil {
 		return nil, err
 	}
-	l := new(Limiter)
-	l.state.Store(newState(r.withDefaults(), now, beginning(now, sensor)))
 	return l, nil
+}
+
+// Init is NewLimiterWith for a Limiter that is a field of another struct, which saves a pointer on the way to it. It must come before
+// any other use of the limiter, once; after an error the limiter is not ready.
+func (l *Limiter) Init(r Rule, now time.Duration, sensor *Sensor) error {
+	if err := r.check().faults(); err != nil {
+		return err
+	}
+	l.state.Store(newState(r.withDefaults(), now, beginning(now, sensor)))
+	return nil
 }
 
 // Update puts the edited rule in force, keeping what was counted. It may race with any other method, loses no admission
