@@ -84,8 +84,8 @@ func (e *Entry) End(outcome Outcome) {
 	if e.table == nil {
 		return
 	}
-	state := atomic.LoadUint32(&e.state)
-	if state&ended != 0 || !atomic.CompareAndSwapUint32(&e.state, state, state|ended) {
+	state := atomic.SwapUint32(&e.state, ended) // whoever gets the cost ends the call
+	if state&ended != 0 {
 		return
 	}
 	if outcome > Ignored {

@@ -195,10 +195,15 @@ func (b *Bulkhead) hand() {
 // is in flight gives back what is.
 func (b *Bulkhead) Release(cost int) {
 	if b.giveBack(uint64(max(cost, 1)))&waiting != 0 {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.hand()
+		b.handOn() // apart, as a deferred call costs all releases a little
 	}
+}
+
+// handOn hands free places to those who wait.
+func (b *Bulkhead) handOn() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.hand()
 }
 
 // giveBack gives back places and returns the word after that.
