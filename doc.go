@@ -1,3 +1,30 @@
-// Package cordon is an embeddable resilience engine: it counts calls in sliding windows, limits
-// them, breaks circuits, and takes new rules without a restart.
+// Package cordon is an embeddable resilience engine. A program wraps its calls in it; cordon counts
+// them in sliding windows, limits them by rate and by concurrency, breaks circuits, and takes new
+// rules without a restart and without forgetting anything.
+//
+// # A call
+//
+// An [Engine] holds rules and statistics. [Engine.Do] and [Call] run a function if the rules admit
+// the call; [Engine.Enter] and [Entry.Exit] are the two halves of that, and [Engine.Resource] gives a
+// handle for paths on which the look-up of the name counts.
+//
+// Every check reserves what it admits: breakers, concurrency, rates, checks of one's own, and last
+// what may wait (queues, pacing). The first that refuses gives back what was reserved before it, and
+// the caller gets a [BlockedError], which says which rule refused, what was seen, and when it is
+// worth trying again. A call is two readings of the clock and no allocation, admitted or refused.
+//
+// # Rules
+//
+// [Rules] are plain structs of packages flow and breaker, put in force by [Engine.Apply], or brought by a
+// datasource.Source that [Engine.Watch] watches, read by a [Decoder]: [Native] for cordon's own documents, those
+// of package sentinel for Sentinel's. An update is checked as a whole, built beside what is in force,
+// and put in force by one atomic store; state is kept by the rules' ids. What cannot be read, or has
+// a fault, changes nothing.
+//
+// # Watching it
+//
+// [Observer] tells of refusals, breaker transitions, rule reports and internal faults;
+// [Engine.Snapshot] is everything at one moment. Any rule may run in shadow, where it counts what it
+// would have refused.
 package cordon
+
