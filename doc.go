@@ -27,4 +27,3 @@
 // [Engine.Snapshot] is everything at one moment. Any rule may run in shadow, where it counts what it
 // would have refused.
 package cordon
-
