@@ -340,3 +340,60 @@ func TestEngineOptions(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, e.Close())
 }
+
+// A caller that has given up before takes nothing along: no place, no probe, no admission.
+func TestGoneCallersHoldNothing(t *testing.T) {
+	t.Parallel()
+	e, clk := newTest(t, Rules{
+		Flow:        []flow.Rule{limit("f", "r", 1)},
+		Concurrency: []flow.ConcurrencyRule{atMost("c", "r", 1)},
+		Breaker:     []breaker.Rule{errorBreaker("b", "r"), errorBreaker("b2", "r")},
+	})
+	for range 4 {
+		require.NoError(t, call(e, "r", errBoom))
+		clk.Advance(time.Second)
+	}
+	require.ErrorIs(t, call(e, "r", nil), breaker.ErrOpen)
+	clk.Advance(time.Minute) // both breakers want a probe
+	gone, cancel := context.WithCancel(bg)
+	cancel()
+	for range 5 {
+		_, err := e.Resource("r").Enter(gone)
+		require.ErrorIs(t, err, context.Canceled)
+	}
+	require.NoError(t, call(e, "r", nil))
+	for _, r := range snap(t, e, "r").Rules {
+		if r.Kind == "breaker" {
+			require.Equal(t, "closed", r.State)
+		}
+	}
+	s := snap(t, e, "r")
+	require.EqualValues(t, 5, s.GaveUp)
+	require.Zero(t, s.InFlight)
+}
+
+// The error of a limit that moves tells the limit as it is.
+func TestRefusalsTellAMovingLimit(t *testing.T) {
+	t.Parallel()
+	e, clk := newTest(t, flowRules(flow.Rule{
+		ID: "w", Resource: rule.Name("r"), Limit: 90, Mode: flow.WarmUp, WarmUp: 5 * time.Second, ColdFactor: 3,
+	}))
+	told := func() float64 {
+		for range 200 {
+			if err := call(e, "r", nil); err != nil {
+				var b *BlockedError
+				require.ErrorAs(t, err, &b)
+				return b.Limit
+			}
+		}
+		require.Fail(t, "nothing was refused")
+		return 0
+	}
+	cold := told()
+	for range 200 {
+		clk.Advance(100 * time.Millisecond)
+		passes(e, "r", 100)
+	}
+	require.InDelta(t, 30, cold, 5)
+	require.InDelta(t, 90, told(), 9)
+}

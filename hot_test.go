@@ -59,6 +59,14 @@ func TestHotKeepsWhatItRemembers(t *testing.T) {
 	}
 	require.Positive(t, kept)
 	require.LessOrEqual(t, kept, hotNames)
+	kept = 0
+	r.table.Store(nil) // at rest, or gone: its name must be looked up
+	for i := range h {
+		if e := h[i].Load(); e != nil && h.find(e.name) != nil {
+			kept++
+		}
+	}
+	require.Zero(t, kept)
 	h.put("", r)
 	require.Nil(t, h.find(""))
 	require.Nil(t, h.find(unsafe.String(unsafe.StringData("xy"), 1)))

@@ -74,20 +74,13 @@ func (r Rule) opensAtOne() bool { return r.Trip == SlowRatio && r.Threshold == 1
 // percent writes a share to four digits: 0.5 is "50%".
 func percent(share float64) string { return strconv.FormatFloat(share*100, 'g', 4, 64) + "%" }
 
-// text writes a duration without its empty parts: "1h", not "1h0m0s". Whole numbers it writes as they are.
+// text writes a duration for people, and whole numbers as they are.
 func text[T int | time.Duration](v T) string {
 	d, ok := any(v).(time.Duration)
 	if !ok {
 		return fmt.Sprint(v)
 	}
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return rule.DurationText(d)
 }
 
 func plural[T int | int64](n T, noun string) string {

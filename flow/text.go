@@ -105,17 +105,8 @@ func about(b *strings.Builder, m rule.Meta, origin, under string) {
 	}
 }
 
-// text writes a duration without its empty parts: "1h", not "1h0m0s".
-func text(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
+// text writes a duration for people.
+func text(d time.Duration) string { return rule.DurationText(d) }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 

@@ -99,19 +99,23 @@ func encodeMarshaler(m encoding.TextMarshaler, n *Node) error {
 	return encodeText(string(text), n)
 }
 
-// encodeDuration writes a duration without the zeros that Duration.String ends with: 1h, not 1h0m0s.
-func encodeDuration(length time.Duration, n *Node) error {
-	if length < 0 {
-		return fmt.Errorf("duration %s is negative", length)
-	}
-	s := length.String()
+// DurationText writes a duration as people write it in documents: without the zeros that Duration.String ends with, 1h and not 1h0m0s.
+func DurationText(d time.Duration) string {
+	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")
 	}
 	if strings.HasSuffix(s, "h0m") {
 		s = strings.TrimSuffix(s, "0m")
 	}
-	n.Kind, n.Text = String, s
+	return s
+}
+
+func encodeDuration(length time.Duration, n *Node) error {
+	if length < 0 {
+		return fmt.Errorf("duration %s is negative", length)
+	}
+	n.Kind, n.Text = String, DurationText(length)
 	return nil
 }
 
