@@ -1,0 +1,96 @@
+package isolation
+
+import (
+	"fmt"
+	"time"
+)
+
+// EventKind is what happened.
+type EventKind uint8
+
+const (
+	// EventQuarantined: an instance was put out of service, by a verdict or by failed probes.
+	EventQuarantined EventKind = iota
+	// EventProbing: an instance's quarantine is over; calls probe it.
+	EventProbing
+	// EventReadmitted: its probes succeeded; its share of the traffic begins to grow.
+	EventReadmitted
+	// EventInService: it has its whole share again.
+	EventInService
+	// EventHeld: a sick instance stays in service, or goes back, since too many are out and others are worse.
+	EventHeld
+	// EventFallbackOn: nearly all are sick, all are put back in service, and no verdicts are passed.
+	EventFallbackOn
+	// EventFallbackOff: isolation works again.
+	EventFallbackOff
+	// EventPinned and EventUnpinned: by hand. A pin that expires ends with EventUnpinned too.
+	EventPinned
+	EventUnpinned
+)
+
+// String returns "quarantined", "probing", "readmitted", "in service", "held", "fallback on", "fallback off", "pinned" or "unpinned".
+func (k EventKind) String() string {
+	names := [...]string{"quarantined", "probing", "readmitted", "in service", "held", "fallback on", "fallback off", "pinned", "unpinned"}
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return fmt.Sprintf("event(%d)", uint8(k))
+}
+
+// MarshalText writes the kind as String does.
+func (k EventKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// Evidence is the numbers that a verdict rests on.
+type Evidence struct {
+	// Criterion is what found the instance sick: "peers" (its failure rate against theirs), "gross" (the same, for large differences), "absolute" (MinSuccessRate),
+	// "local errors" (a run of them) or "probes" (its probes failed).
+	Criterion string `json:"criterion,omitempty"`
+	// Calls and Failures are the instance's own since Since; PeerCalls and PeerFailures those of its peers in the same time.
+	Calls        int64 `json:"calls"`
+	Failures     int64 `json:"failures"`
+	PeerCalls    int64 `json:"peerCalls"`
+	PeerFailures int64 `json:"peerFailures"`
+	// Since is the reading of the clock at which the instance and its peers began to differ.
+	Since time.Duration `json:"since"`
+	// Nats is how strongly the numbers speak against the instance, and Bound how strongly they must, for the criteria that compare with
+	// peers. For "absolute" they are the share of successes and MinSuccessRate, for the others the failures and how many it takes.
+	Nats  float64 `json:"nats"`
+	Bound float64 `json:"bound"`
+}
+
+// Rate returns the instance's failure rate, 0 without calls.
+func (e *Evidence) Rate() float64 { return rate(e.Failures, e.Calls) }
+
+// PeerRate returns the peers' failure rate, 0 without calls.
+func (e *Evidence) PeerRate() float64 { return rate(e.PeerFailures, e.PeerCalls) }
+
+func rate(failures, calls int64) float64 {
+	if calls <= 0 {
+		return 0
+	}
+	return float64(failures) / float64(calls)
+}
+
+// Event is one decision with the numbers that led to it.
+type Event struct {
+	// Service, Region and Address say whose; Address is "" for the fallback's.
+	Service string
+	Address string
+	Region  string
+	// Kind is what happened, At the reading of the clock at which it did.
+	Kind EventKind
+	At   time.Duration
+	// Reason says in words why.
+	Reason string
+	// RuleID is the rule that decided.
+	RuleID string
+	// Evidence is what a verdict rests on.
+	Evidence Evidence
+	// Strikes is how often the instance has come back sick, this time not included; Until is when the quarantine or the pin ends (0: never).
+	Strikes int
+	Until   time.Duration
+	// Sick and Instances are how many are sick (out of service, or held in it), and how many there are.
+	Sick, Instances int
+	// Shadow is true when the rule only says so and does nothing.
+	Shadow bool
+}

@@ -1,0 +1,92 @@
+package isolation
+
+// Instance is one instance of a service, as its registry lists it.
+type Instance struct {
+	// Address identifies the instance within its group. Required.
+	Address string
+	// Weight is its share of the traffic relative to others'; default 1. What is not finite or below 0 counts as 1. An instance that shall
+	// get no calls is not weighted 0 but Drained.
+	Weight float64
+	// Region is where it stands; "" if that is not known.
+	Region string
+	// Drained instances get no calls, and are nobody's peers.
+	Drained bool
+}
+
+// Outcome is what a call to an instance came to.
+type Outcome uint8
+
+const (
+	// Success is an answer, be it one that says no: the instance works.
+	Success Outcome = iota
+	// Failure is a failure of the instance: no answer in time, an internal error.
+	Failure
+	// Throttled is an answer by which the instance protects itself, as status 429. It counts as a failure in the rate, since its peers may have room; but it
+	// neither lengthens nor ends a run of local errors, and it decides no probe.
+	Throttled
+	// LocalError is a failure before the instance got the call: no connection. It is a failure, and counts in Rule.LocalErrors.
+	LocalError
+	// Ignored says nothing about the instance: the caller gave up, or never sent the call.
+	Ignored
+)
+
+// String returns "success", "failure", "throttled", "local error" or "ignored".
+func (o Outcome) String() string {
+	switch o {
+	case Success:
+		return "success"
+	case Failure:
+		return "failure"
+	case Throttled:
+		return "throttled"
+	case LocalError:
+		return "local error"
+	}
+	return "ignored"
+}
+
+// State is where an instance stands.
+type State uint8
+
+const (
+	// InService: it gets its share of the traffic.
+	InService State = iota
+	// SlowStart: it gets a share that grows.
+	SlowStart
+	// Quarantined: it gets no calls until a time that is known.
+	Quarantined
+	// Probing: its quarantine is over, and it gets single calls, one at a time.
+	Probing
+	// Held: it is sick, but so many are out that it stays in service.
+	Held
+	// PinnedOut: it was taken out by hand.
+	PinnedOut
+	// PinnedIn: it is kept in service by hand.
+	PinnedIn
+	// Drained: the registry lists it as not to be called.
+	Drained
+)
+
+// String returns "in service", "slow start", "quarantined", "probing", "held", "pinned out", "pinned in" or "drained".
+func (s State) String() string {
+	switch s {
+	case InService:
+		return "in service"
+	case SlowStart:
+		return "slow start"
+	case Quarantined:
+		return "quarantined"
+	case Probing:
+		return "probing"
+	case Held:
+		return "held"
+	case PinnedOut:
+		return "pinned out"
+	case PinnedIn:
+		return "pinned in"
+	}
+	return "drained"
+}
+
+// MarshalText writes the state as String does.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
