@@ -6,6 +6,7 @@ import (
 
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/rule"
 )
 
@@ -17,9 +18,13 @@ type Rules struct {
 	Concurrency []flow.ConcurrencyRule `rule:"concurrency"`
 	// Breaker are circuit breakers.
 	Breaker []breaker.Rule `rule:"breaker"`
+	// Isolation take sick instances out of service, in groups that NewGroup makes.
+	Isolation []isolation.Rule `rule:"isolation"`
 }
 
-func (r *Rules) count() int { return len(r.Flow) + len(r.Concurrency) + len(r.Breaker) }
+func (r *Rules) count() int {
+	return len(r.Flow) + len(r.Concurrency) + len(r.Breaker) + len(r.Isolation)
+}
 
 // owner is who brought rules: code (with Apply) or a source. Each owns what it brought.
 type owner struct {
@@ -44,6 +49,7 @@ func (e *Engine) apply(o *owner, d Decoded, keepGood bool, version string) rule.
 	e.offer(o, d, keepGood, &rep)
 	e.stamp(&rep)
 	e.notifyReport(rep)
+	e.groups.tell()
 	return rep
 }
 
@@ -57,6 +63,7 @@ func (e *Engine) offer(o *owner, d Decoded, keepGood bool, rep *rule.Report) {
 	next.flow = take(&p, "flow", d.Rules.Flow, o.rules.flow)
 	next.concurrency = take(&p, "concurrency", d.Rules.Concurrency, o.rules.concurrency)
 	next.breaker = take(&p, "breaker", d.Rules.Breaker, o.rules.breaker)
+	next.isolation = take(&p, "isolation", d.Rules.Isolation, o.rules.isolation)
 	if !keepGood && len(rep.Problems.Faults()) > 0 || e.closed {
 		if e.closed {
 			rep.Problems = append(rep.Problems, rule.Problem{Source: o.source, Index: -1, Message: "the engine is closed"})
@@ -73,10 +80,12 @@ func (e *Engine) offer(o *owner, d Decoded, keepGood bool, rep *rule.Report) {
 		merged.flow = merge(rep, "flow", merged.flow, rules.flow, other.source)
 		merged.concurrency = merge(rep, "concurrency", merged.concurrency, rules.concurrency, other.source)
 		merged.breaker = merge(rep, "breaker", merged.breaker, rules.breaker, other.source)
+		merged.isolation = merge(rep, "isolation", merged.isolation, rules.isolation, other.source)
 	}
 	diff(rep, "flow", o.rules.flow, next.flow)
 	diff(rep, "concurrency", o.rules.concurrency, next.concurrency)
 	diff(rep, "breaker", o.rules.breaker, next.breaker)
+	diff(rep, "isolation", o.rules.isolation, next.isolation)
 	rep.Applied = true
 	o.rules = next
 	e.install(newRuleset(e.set.Load(), merged, e))

@@ -28,6 +28,7 @@ type Engine struct {
 	set       atomic.Pointer[ruleset]
 	version   atomic.Uint32
 	resources registry
+	groups    groups
 
 	faults     atomic.Int64
 	overflowed atomic.Int64
@@ -68,7 +69,7 @@ func New(opts ...Option) (*Engine, error) {
 }
 
 // Close ends the engine's sources and waits for them. It is idempotent and must not be called from an observer of reports. After Close every call is admitted, unchecked and
-// uncounted: an engine that is shut down stops nobody. Calls admitted before end as usual.
+// uncounted, and all instances of its groups are in service: an engine that is shut down stops nobody. Calls admitted before end as usual.
 func (e *Engine) Close() error {
 	e.applyMu.Lock()
 	watches := slices.Clone(e.watches)
@@ -77,6 +78,7 @@ func (e *Engine) Close() error {
 		e.install(&ruleset{closed: true})
 	}
 	e.applyMu.Unlock()
+	e.groups.tell()
 	for _, w := range watches {
 		w.Close()
 	}
@@ -92,6 +94,7 @@ func (e *Engine) install(s *ruleset) {
 	if old != nil {
 		old.retire(s)
 	}
+	e.groups.follow(s)
 	// Bring the rules to resources where calls wait in queues: nobody else may come by to do it.
 	e.resources.all(func(r *resource) {
 		if r.table.Load().waited() {
@@ -166,7 +169,7 @@ func (e *Engine) sleep(ctx context.Context, d time.Duration) error {
 // Rules returns a copy of the rules in force, of all owners.
 func (e *Engine) Rules() Rules {
 	r := e.set.Load().all()
-	return Rules{Flow: deref(r.flow), Concurrency: deref(r.concurrency), Breaker: deref(r.breaker)}
+	return Rules{Flow: deref(r.flow), Concurrency: deref(r.concurrency), Breaker: deref(r.breaker), Isolation: deref(r.isolation)}
 }
 
 // stamp marks a report with the time of day.

@@ -1,11 +1,13 @@
 package cordon
 
 import (
+	"reflect"
 	"strconv"
 	"time"
 
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/rule"
 )
 
@@ -27,6 +29,7 @@ func Native(source string, data []byte) (Decoded, error) {
 	d.Rules.Flow = section[flow.Rule](&d, root, "flow", source)
 	d.Rules.Concurrency = section[flow.ConcurrencyRule](&d, root, "concurrency", source)
 	d.Rules.Breaker = section[breaker.Rule](&d, root, "breaker", source)
+	d.Rules.Isolation = section[isolation.Rule](&d, root, "isolation", source)
 	return d, nil
 }
 
@@ -47,7 +50,7 @@ func nativeHead(root *rule.Node, source string) rule.Problems {
 	case version.Kind != rule.Number || version.Text != strconv.Itoa(nativeVersion):
 		fault(version.Pos, "cordon", "unknown version of the document: "+version.Text, "1")
 	}
-	for _, p := range rule.UnknownKeys(root, "cordon", "flow", "concurrency", "breaker") {
+	for _, p := range rule.UnknownKeys(root, "cordon", "flow", "concurrency", "breaker", "isolation") {
 		p.Source = source
 		problems = append(problems, p)
 	}
@@ -59,8 +62,9 @@ func nativeHead(root *rule.Node, source string) rule.Problems {
 func section[R rule.Rule[R]](d *Decoded, root *rule.Node, kind, source string) []R {
 	list := root.Field(kind)
 	rules, bad, problems := rule.DecodeList[R](list, kind, source)
+	never := neverZero(kind)
 	for i := range rules {
-		for _, p := range unsaid(&list.Items[i], kind, bad[i]) {
+		for _, p := range unsaid(&list.Items[i], kind, never, bad[i]) {
 			p.Source, p.Kind, p.Index = source, kind, i
 			bad[i] = true
 			problems = append(problems, p)
@@ -88,14 +92,14 @@ func section[R rule.Rule[R]](d *Decoded, root *rule.Node, kind, source string) [
 }
 
 // unsaid returns what a written rule leaves to chance though a struct may not: a limit that is not given, which as a struct's zero
-// would refuse all (unless the rule is bad anyhow: the key may be there, misspelt), and a 0 that is out of its field's range, which as a struct's
-// zero would be the default.
-func unsaid(item *rule.Node, kind string, bad bool) rule.Problems {
+// would refuse all (unless the rule is bad anyhow: the key may be there, misspelt), and a 0 that is out of its field's range (never names those
+// fields), which as a struct's zero would be the default.
+func unsaid(item *rule.Node, kind string, never []string, bad bool) rule.Problems {
 	var problems rule.Problems
 	if !bad && lacksLimit(item, kind) {
 		problems = append(problems, rule.Problem{Position: item.Pos, Field: "limit", Message: "is missing", Want: "a limit; 0 to refuse all calls"})
 	}
-	for _, key := range neverZero(kind) {
+	for _, key := range never {
 		if v := item.Field(key); v != nil && (v.Kind == rule.Number || v.Kind == rule.String) && zero(v.Text) {
 			problems = append(problems, rule.Problem{
 				Position: v.Pos, Field: key, Message: "0 is out of range", Want: "more, or no such field for the default",
@@ -107,7 +111,7 @@ func unsaid(item *rule.Node, kind string, bad bool) rule.Problems {
 
 // lacksLimit reports whether a rule that needs a limit has none written.
 func lacksLimit(item *rule.Node, kind string) bool {
-	return kind != "breaker" && item.Kind == rule.Object && item.Field("limit") == nil && item.Field("memory") == nil
+	return (kind == "flow" || kind == "concurrency") && item.Kind == rule.Object && item.Field("limit") == nil && item.Field("memory") == nil
 }
 
 // neverZero returns the keys of a kind that are to be left out for their default, and never 0.
@@ -117,8 +121,26 @@ func neverZero(kind string) []string {
 		return []string{"per", "burst", "warmUp", "coldFactor"}
 	case "concurrency":
 		return []string{"queue"}
+	case "breaker":
+		return []string{"slowerThan", "window", "buckets", "minCalls", "open", "probes", "successes", "probeLease"}
 	}
-	return []string{"slowerThan", "window", "buckets", "minCalls", "open", "probes", "successes", "probeLease"}
+	return numbers(reflect.TypeFor[isolation.Rule]()) // whose zeros all mean the preset's value
+}
+
+// numbers returns the keys of a struct's numbers and durations.
+func numbers(t reflect.Type) []string {
+	var keys []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key, tagged := f.Tag.Lookup("rule")
+		switch f.Type.Kind() {
+		case reflect.Int, reflect.Int64, reflect.Float64:
+			if tagged {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
 }
 
 // zero reports whether a number or a duration is 0, however it is written.

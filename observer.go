@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cordon-go/cordon/breaker"
+	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/rule"
 )
 
@@ -17,6 +18,8 @@ type Observer struct {
 	Block func(BlockEvent)
 	// Breaker is called for every change of a breaker's state, in order for each breaker.
 	Breaker func(BreakerEvent)
+	// Isolation is called for every decision of a group made by NewGroup, in order for each group.
+	Isolation func(IsolationEvent)
 	// Report is called with the report on every offered set of rules, refused ones included. Documents identical to
 	// the one offered before are not offered.
 	Report func(rule.Report)
@@ -44,6 +47,14 @@ type BreakerEvent struct {
 	Time time.Time
 	// Shadow is true for a breaker in shadow, which refuses nothing.
 	Shadow bool
+}
+
+// IsolationEvent is one decision about an instance of a service, or about the service: quarantine, probes, return, fallback, pins.
+type IsolationEvent struct {
+	// Event says what was decided, by which rule, and on which numbers; in shadow (Event.Shadow) nothing was done.
+	isolation.Event
+	// Time is the time of day.
+	Time time.Time
 }
 
 // FaultEvent is an internal fault: something handed to the engine (a checker, a classifier, an observer) panicked.
@@ -131,6 +142,16 @@ func (e *Engine) notifyBreaker(ev BreakerEvent) {
 	for _, o := range e.cfg.observers {
 		if o.Breaker != nil {
 			e.guard("observer of breakers", ev.Resource, func() { o.Breaker(ev) })
+		}
+	}
+}
+
+func (e *Engine) notifyIsolation(ev IsolationEvent) {
+	e.log.info("isolation", "service", ev.Service, "instance", ev.Address, "event", ev.Kind, "reason", ev.Reason, "rule", ev.RuleID,
+		"strikes", ev.Strikes, "sick", ev.Sick, "instances", ev.Instances, "shadow", ev.Shadow)
+	for _, o := range e.cfg.observers {
+		if o.Isolation != nil {
+			e.guard("observer of isolation", ev.Service, func() { o.Isolation(ev) })
 		}
 	}
 }

@@ -3,6 +3,7 @@ package cordon
 import (
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/rule"
 )
 
@@ -42,6 +43,9 @@ type ruleRefs struct {
 	flow        []ref[flow.Rule]
 	concurrency []ref[flow.ConcurrencyRule]
 	breaker     []ref[breaker.Rule]
+	isolation   []ref[isolation.Rule]
 }
 
-func (r *ruleRefs) count() int { return len(r.flow) + len(r.concurrency) + len(r.breaker) }
+func (r *ruleRefs) count() int {
+	return len(r.flow) + len(r.concurrency) + len(r.breaker) + len(r.isolation)
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/rule"
 )
 
@@ -15,6 +16,7 @@ type ruleset struct {
 	flow        *rule.Index[ref[flow.Rule]]
 	concurrency *rule.Index[ref[flow.ConcurrencyRule]]
 	breaker     *rule.Index[ref[breaker.Rule]]
+	isolation   *rule.Index[ref[isolation.Rule]] // by service, not by resource
 
 	// related holds what rules need to know of other resources' traffic, by the other resource's name.
 	related map[string][]*relatedGauge
@@ -54,11 +56,13 @@ func newRuleset(old *ruleset, rules ruleRefs, e *Engine) *ruleset {
 		s.flow = rule.NewIndex(rules.flow)
 		s.concurrency = rule.NewIndex(rules.concurrency)
 		s.breaker = rule.NewIndex(rules.breaker)
+		s.isolation = rule.NewIndex(rules.isolation)
 		old = &ruleset{}
 	} else {
 		s.flow = old.flow.Update(rules.flow)
 		s.concurrency = old.concurrency.Update(rules.concurrency)
 		s.breaker = old.breaker.Update(rules.breaker)
+		s.isolation = old.isolation.Update(rules.isolation)
 	}
 	for _, f := range rules.flow {
 		r := f.r
@@ -153,6 +157,18 @@ func (s *ruleset) match(name string) matched {
 	return m
 }
 
+// service returns the rule that applies to a service's groups, or nil: of the most specific layer that matches, the first one written.
+func (s *ruleset) service(name string) *isolation.Rule {
+	if s.closed {
+		return nil
+	}
+	rules, _ := s.isolation.Match(name)
+	if len(rules) == 0 {
+		return nil
+	}
+	return rules[0].r
+}
+
 // names reports whether a rule is for that resource by name, or about it.
 func (s *ruleset) names(name string) bool {
 	if s.closed {
@@ -177,5 +193,5 @@ func (s *ruleset) all() ruleRefs {
 	if s.closed {
 		return ruleRefs{}
 	}
-	return ruleRefs{flow: s.flow.Rules(), concurrency: s.concurrency.Rules(), breaker: s.breaker.Rules()}
+	return ruleRefs{flow: s.flow.Rules(), concurrency: s.concurrency.Rules(), breaker: s.breaker.Rules(), isolation: s.isolation.Rules()}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cordon-go/cordon/breaker"
+	"github.com/cordon-go/cordon/isolation"
 )
 
 // Snapshot is the engine at one moment. It encodes to JSON, durations in nanoseconds.
@@ -14,6 +15,8 @@ type Snapshot struct {
 	Time time.Time `json:"time"`
 	// Resources are sorted by name.
 	Resources []ResourceSnapshot `json:"resources"`
+	// Services are the groups of instances, sorted by service; those of one service stand in the order in which they were made.
+	Services []isolation.Snapshot `json:"services,omitempty"`
 	// Sources are in the order they were watched.
 	Sources []SourceSnapshot `json:"sources,omitempty"`
 	// Rules counts the rules in force by kind.
@@ -105,7 +108,7 @@ type RuleSnapshot struct {
 }
 
 // Snapshot returns the engine's state. It takes no lock that calls take, and costs about a microsecond per resource. The numbers of one resource
-// agree with each other up to the calls that end while they are read.
+// agree with each other up to the calls that end while they are read. Groups of instances do what is due first, so observers may be told of it.
 func (e *Engine) Snapshot() Snapshot {
 	now := e.clock.Now()
 	s := Snapshot{
@@ -118,12 +121,16 @@ func (e *Engine) Snapshot() Snapshot {
 	}
 	rules := e.set.Load().all()
 	s.Rules["flow"], s.Rules["concurrency"], s.Rules["breaker"] = len(rules.flow), len(rules.concurrency), len(rules.breaker)
+	s.Rules["isolation"] = len(rules.isolation)
 	e.resources.all(func(r *resource) {
 		if snap, ok := r.snapshot(now); ok {
 			s.Resources = append(s.Resources, snap)
 		}
 	})
 	slices.SortFunc(s.Resources, func(a, b ResourceSnapshot) int { return cmp.Compare(a.Name, b.Name) })
+	for _, g := range e.Groups() {
+		s.Services = append(s.Services, g.Snapshot(now))
+	}
 	e.applyMu.Lock()
 	defer e.applyMu.Unlock()
 	for _, w := range e.watches {
