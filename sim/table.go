@@ -1,0 +1,5 @@
+package sim
+
+import "io"
+
+func writeTable(io.Writer, *Result) error { return nil }
