@@ -1,5 +1,10 @@
 package isolation
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Instance is one instance of a service, as its registry lists it.
 type Instance struct {
 	// Address identifies the instance within its group. Required.
@@ -90,3 +95,16 @@ func (s State) String() string {
 
 // MarshalText writes the state as String does.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (s *State) UnmarshalText(text []byte) error {
+	var names []string
+	for known := InService; known <= Drained; known++ {
+		if known.String() == string(text) {
+			*s = known
+			return nil
+		}
+		names = append(names, known.String())
+	}
+	return fmt.Errorf("isolation: no such state: %q; want one of %s", text, strings.Join(names, ", "))
+}
