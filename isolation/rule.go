@@ -16,7 +16,7 @@ import (
 type Rule struct {
 	// ID identifies the rule. Default: derived from the service.
 	ID string `rule:"id"`
-	// Service says for which services the rule is, by their names. Required in a set of rules; a Group used alone needs none.
+	// Service says for which services the rule is, by their names. Required in a set of rules. A Group used alone needs none.
 	Service rule.Match `rule:"service"`
 	// Preset chooses the values of the fields left out: careful, default or quick. Default default.
 	Preset Preset `rule:"preset"`
