@@ -16,6 +16,7 @@ import (
 
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/rule"
 )
 
@@ -34,6 +35,7 @@ func sections() []section {
 		}}},
 		{"concurrency", reflect.TypeFor[flow.ConcurrencyRule](), "flow", map[string]any{"required": []string{"resource", "limit"}}},
 		{"breaker", reflect.TypeFor[breaker.Rule](), "breaker", map[string]any{"required": []string{"resource", "threshold"}}},
+		{"isolation", reflect.TypeFor[isolation.Rule](), "isolation", map[string]any{"required": []string{"service"}}},
 	}
 }
 
@@ -44,7 +46,8 @@ func generate(root string) (map[string][]byte, error) {
 		return nil, err
 	}
 	describe := func(t reflect.Type, field string) string {
-		return inDocument(comments[path.Base(t.PkgPath())+"."+t.Name()+"."+field])
+		folder := path.Base(t.PkgPath())
+		return inDocument(folder, comments[folder+"."+t.Name()+"."+field])
 	}
 	schema, err := json.MarshalIndent(document(describe), "", "  ")
 	if err != nil {
@@ -56,10 +59,17 @@ func generate(root string) (map[string][]byte, error) {
 		return nil, err
 	}
 	for _, s := range sections() {
-		page, err = replaceTable(page, s.key, table(s.typ, describe))
+		page, err = replaceTable(page, "fields of "+s.key, table(s.typ, describe))
 		if err != nil {
 			return nil, err
 		}
+	}
+	presets, err := presetTable()
+	if err != nil {
+		return nil, err
+	}
+	if page, err = replaceTable(page, "the presets", presets); err != nil {
+		return nil, err
 	}
 	return map[string][]byte{
 		reference: page,
@@ -68,17 +78,13 @@ func generate(root string) (map[string][]byte, error) {
 }
 
 // inDocument turns a comment, which speaks of Go, into what it says to somebody who writes a document: fields by their keys,
-// modes by their texts, and no word about the types of the package.
-func inDocument(comment string) string {
+// modes by their texts, and no word about the types of the package, which is that in the folder.
+func inDocument(folder, comment string) string {
 	words := map[string]string{"True": "true", "False": "false"}
-	enums := []interface{ Values() []string }{flow.Reject, breaker.ErrorRatio}
-	for _, e := range enums {
-		for _, v := range e.Values() {
-			words[strings.ToUpper(v[:1])+v[1:]] = v
-		}
-	}
 	for _, s := range sections() {
-		keys(words, s.typ)
+		if s.folder == folder {
+			keys(words, s.typ)
+		}
 	}
 	var kept []string
 	for _, sentence := range strings.SplitAfter(comment, ". ") {
@@ -94,12 +100,18 @@ func inDocument(comment string) string {
 	})
 }
 
-// keys adds the keys of a struct's fields, and of those within.
+// keys adds the keys of a struct's fields, and of those within, and the texts of their modes. Presets are named by their texts in comments too,
+// and "Default" is a word that all comments use.
 func keys(words map[string]string, t reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if key, ok := f.Tag.Lookup("rule"); ok {
 			words[f.Name] = key
+			for _, v := range values(f.Type) {
+				if f.Type != reflect.TypeFor[isolation.Preset]() {
+					words[strings.ToUpper(v[:1])+v[1:]] = v
+				}
+			}
 			if f.Type.Kind() == reflect.Struct {
 				keys(words, f.Type)
 			}
@@ -109,7 +121,7 @@ func keys(words map[string]string, t reflect.Type) {
 
 var (
 	word      = regexp.MustCompile(`[A-Za-z]+`)
-	ofPackage = regexp.MustCompile(`\b(Limiter|Bulkhead|Breaker)\b`)
+	ofPackage = regexp.MustCompile(`\b(Limiter|Bulkhead|Breaker|Group)\b`)
 )
 
 // document is the JSON Schema of the native document.
@@ -137,7 +149,7 @@ func document(describe func(reflect.Type, string) string) map[string]any {
 // fieldComments returns the comments of all struct fields of the rule packages, as one line each, by "package.Type.Field".
 func fieldComments(root string) (map[string]string, error) {
 	comments := map[string]string{}
-	for _, folder := range []string{"flow", "breaker"} {
+	for _, folder := range []string{"flow", "breaker", "isolation"} {
 		names, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
 		if err != nil {
 			return nil, err
@@ -202,8 +214,8 @@ func rows(b *strings.Builder, t reflect.Type, prefix string, describe func(refle
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
 func typeName(t reflect.Type) string {
-	if v, ok := reflect.Zero(t).Interface().(interface{ Values() []string }); ok {
-		return "`" + strings.Join(v.Values(), "`, `") + "`"
+	if v := values(t); v != nil {
+		return "`" + strings.Join(v, "`, `") + "`"
 	}
 	switch {
 	case t == reflect.TypeFor[rule.Match]():
@@ -224,9 +236,51 @@ func typeName(t reflect.Type) string {
 	return "whole number"
 }
 
-// replaceTable puts a table between the marks of a section.
-func replaceTable(page []byte, key, table string) ([]byte, error) {
-	begin, end := []byte("<!-- fields of "+key+" -->\n"), []byte("<!-- end -->")
+// values returns the texts that a type knows, nil if it is not such a type.
+func values(t reflect.Type) []string {
+	if v, ok := reflect.Zero(t).Interface().(interface{ Values() []string }); ok {
+		return v.Values()
+	}
+	return nil
+}
+
+// presetTable is the Markdown table of what the presets of isolation differ in.
+func presetTable() (string, error) {
+	names := isolation.Default.Values()
+	columns := make([]*rule.Node, len(names))
+	for i := range names {
+		node, err := rule.Encode(isolation.Rule{Preset: isolation.Preset(i)}.WithDefaults())
+		if err != nil {
+			return "", err
+		}
+		columns[i] = node
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "| field | `%s` |\n|---|%s\n", strings.Join(names, "` | `"), strings.Repeat("---|", len(names)))
+	t := reflect.TypeFor[isolation.Rule]()
+	for i := range t.NumField() {
+		key, ok := t.Field(i).Tag.Lookup("rule")
+		if !ok || key == "preset" {
+			continue
+		}
+		cells, differ := make([]string, len(columns)), false
+		for j, node := range columns {
+			cells[j] = "–"
+			if v := node.Field(key); v != nil {
+				cells[j] = v.Text
+			}
+			differ = differ || cells[j] != cells[0]
+		}
+		if differ {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", key, strings.Join(cells, " | "))
+		}
+	}
+	return b.String(), nil
+}
+
+// replaceTable puts a table between the marks that say what it is.
+func replaceTable(page []byte, what, table string) ([]byte, error) {
+	begin, end := []byte("<!-- "+what+" -->\n"), []byte("<!-- end -->")
 	i := bytes.Index(page, begin)
 	if i < 0 {
 		return nil, fmt.Errorf("docs/rules.md has no mark %q", begin)
@@ -234,7 +288,7 @@ func replaceTable(page []byte, key, table string) ([]byte, error) {
 	i += len(begin)
 	j := bytes.Index(page[i:], end)
 	if j < 0 {
-		return nil, fmt.Errorf("docs/rules.md has no mark %q after that of %s", end, key)
+		return nil, fmt.Errorf("docs/rules.md has no mark %q after %q", end, begin)
 	}
 	return bytes.Join([][]byte{page[:i], []byte(table), page[i+j:]}, nil), nil
 }

@@ -35,4 +35,21 @@ func TestSchemaIsJSON(t *testing.T) {
 	var schema map[string]any
 	require.NoError(t, json.Unmarshal(files["../../docs/rules.schema.json"], &schema))
 	require.Contains(t, schema["properties"], "flow")
+	require.Contains(t, schema["properties"], "isolation")
+}
+
+func TestPresetsAreCompared(t *testing.T) {
+	table, err := presetTable()
+	require.NoError(t, err)
+	require.Contains(t, table, "| field | `default` | `careful` | `quick` |\n|---|---|---|---|\n")
+	require.Contains(t, table, "| `base` | 5s | 5s | 2s |\n")
+	require.Contains(t, table, "| `localErrors` | – | – | 3 |\n")
+	require.NotContains(t, table, "minRatio", "they agree in it")
+}
+
+// What a comment calls by its Go name is called by its key, and only what its own package has.
+func TestCommentsSpeakOfDocuments(t *testing.T) {
+	require.Equal(t, "`above` 0 the breaker opens.", inDocument("breaker", "Above 0 the breaker opens. Breaker is a type."))
+	require.Equal(t, "Above 0, `limit` is. `reject` it.", inDocument("flow", "Above 0, Limit is. Reject it."))
+	require.Equal(t, "Default 1, `base` to 2.", inDocument("isolation", "Default 1, Base to 2."))
 }
