@@ -71,6 +71,23 @@ func rate(failures, calls int64) float64 {
 	return float64(failures) / float64(calls)
 }
 
+// String says in words what the numbers are.
+func (e Evidence) String() string {
+	own := fmt.Sprintf("%d of %d calls failed (%s)", e.Failures, e.Calls, percent(e.Rate()))
+	others := fmt.Sprintf("%d of %d calls to its peers did (%s)", e.PeerFailures, e.PeerCalls, percent(e.PeerRate()))
+	switch e.Criterion {
+	case "":
+		return "nothing speaks against it"
+	case "absolute":
+		return fmt.Sprintf("%s, %s succeeded, the rule wants %s", own, percent(e.Nats), percent(e.Bound))
+	case "local errors":
+		return fmt.Sprintf("%.0f calls in a row could not reach it, while %s", e.Nats, others)
+	case "probes":
+		return fmt.Sprintf("%d of %d probes failed, while %s", e.Failures, e.Calls, others)
+	}
+	return fmt.Sprintf("%s while %s: %.1f nats, it takes %.1f", own, others, e.Nats, e.Bound)
+}
+
 // Event is one decision with the numbers that led to it.
 type Event struct {
 	// Service, Region and Address say whose; Address is "" for the fallback's.

@@ -9,7 +9,8 @@ import (
 type Instance struct {
 	// Address identifies the instance within its group. Required.
 	Address string
-	// Weight is its share of the traffic relative to others'; default 1. What is not finite or below 0 counts as 1. An instance that shall
+	// Weight is its share of the traffic relative to others'; 1e-6 to 1e12 (what is out of that is drawn in); default 1. What is
+	// not finite or below 0 counts as 1. An instance that shall
 	// get no calls is not weighted 0 but Drained.
 	Weight float64
 	// Region is where it stands; "" if that is not known.

@@ -1,0 +1,164 @@
+package isolation
+
+import (
+	"math"
+	"time"
+)
+
+// A mark is the counts of an instance and of its peers (with it) at one moment.
+type mark struct {
+	own, all counts
+	at       time.Duration
+}
+
+// since returns the instance's results and its peers' since the mark.
+func (k *mark) since(own, all counts) (n, f, N, F int64) {
+	n, f = own.since(k.own)
+	N, F = all.since(k.all)
+	N = max(N-n, 0)
+	return n, f, N, min(max(F-f, 0), N)
+}
+
+// A test looks at the results since the moment at which the instance began to do worse than its peers.
+type test struct {
+	mark
+	open bool
+	// underWay is how many calls to peers were under way when it began: their results may tell of what happened before.
+	underWay int32
+}
+
+const (
+	slow  = iota // finds any difference that counts
+	gross        // finds large ones sooner, if the slow one began before the illness did
+)
+
+// detector is what an instance's failures are judged by. Member.mu guards it.
+type detector struct {
+	tests [2]test
+	// older and newer are marks at least Rule.LevelTime and Rule.LevelCalls apart: the peers' level is what they did since older.
+	older, newer mark
+	// localRun counts local errors in a row, the last of which was the instance's call number localAt; localFrom is its beginning.
+	localRun  int
+	localAt   uint64
+	localFrom mark
+	// reviewAt is when a sick instance that stays in service is judged again.
+	reviewAt time.Duration
+}
+
+// clear makes the detector forget what it holds against the instance. The level stays.
+func (d *detector) clear() {
+	d.tests = [2]test{}
+	d.localRun, d.reviewAt = 0, math.MinInt64
+}
+
+// start makes the detector start with these counts, as those of an instance that is new among its peers.
+func (d *detector) start(now time.Duration, own, all counts) {
+	d.clear()
+	d.older = mark{own, all, now}
+	d.newer = d.older
+}
+
+// judge looks at a failure at time now, which own and all already include, and says if the instance is sick. A success needs no look: the
+// evidence can only grow with a failure, and whether a test must begin anew matters only then.
+func (d *detector) judge(now time.Duration, p *params, own, all counts, flight int64, size float64) (Evidence, bool) {
+	r := &p.rule
+	before := mark{own.less(), all.less(), now}
+	if group, _ := all.since(d.newer.all); now-d.newer.at >= r.LevelTime && group >= int64(r.LevelCalls) {
+		d.older, d.newer = d.newer, before
+	}
+	if now < d.reviewAt {
+		return Evidence{}, false
+	}
+	bound := d.bound(now, p, all, size)
+	_, _, levelCalls, levelFails := d.older.since(own, all)
+	for i := range d.tests {
+		if i == gross && r.GrossRate >= 1 {
+			continue
+		}
+		t := &d.tests[i]
+		n, f, N, F := t.since(own, all)
+		q := rate(F, N)
+		tolerated := p.tolerated(q)
+		least := tolerated
+		if i == gross {
+			least = max(least, r.GrossRate)
+		}
+		switch {
+		case !t.open, float64(f-1) <= float64(n-1)*least, n > int64(r.MaxWindowCalls), now-t.at > r.MaxWindowAge:
+			// f - least×n falls only between failures, so one look at each failure is all that the change point takes.
+			*t = test{mark: before, open: true, underWay: int32(min(flight, math.MaxInt32))}
+			continue
+		case f < int64(r.MinFailures), float64(N) < r.FlightFactor*float64(t.underWay):
+			continue
+		case float64(f) <= float64(n)*tolerated, float64(n)*divergence(rate(f, n), tolerated) < bound:
+			continue // an upper bound of the ratio, for little work
+		case N < levelCalls && p.ratio(n, f, levelCalls, levelFails) < bound:
+			continue // the peers had a quiet moment by luck
+		}
+		if nats := p.ratio(n, f, N, F); nats >= bound {
+			return Evidence{
+				Criterion: [...]string{"peers", "gross"}[i], Calls: n, Failures: f, PeerCalls: N, PeerFailures: F, Since: t.at, Nats: nats, Bound: bound,
+			}, true
+		}
+	}
+	return Evidence{}, false
+}
+
+// bound is how strong the evidence must be: more among many instances and at many calls, which give more chances for a false alarm.
+func (d *detector) bound(now time.Duration, p *params, all counts, size float64) float64 {
+	calls, _ := all.since(d.older.all)
+	bound := p.rule.Evidence + p.logInstances
+	if span := (now - d.older.at).Seconds(); span > 0 && size > 0 {
+		bound += max(0, math.Log(float64(calls)/span/size/p.rule.RateRef))
+	}
+	return bound
+}
+
+// current returns the evidence that stands against the instance now, without a new failure; Criterion is "" if none does.
+func (d *detector) current(now time.Duration, p *params, own, all counts, size float64) (worst Evidence) {
+	for i := range d.tests {
+		t := &d.tests[i]
+		if !t.open {
+			continue
+		}
+		n, f, N, F := t.since(own, all)
+		if float64(f) <= float64(n)*p.tolerated(rate(F, N)) {
+			continue
+		}
+		if nats := p.ratio(n, f, N, F); worst.Criterion == "" || nats > worst.Nats {
+			worst = Evidence{
+				Criterion: [...]string{"peers", "gross"}[i], Calls: n, Failures: f, PeerCalls: N, PeerFailures: F,
+				Since: t.at, Nats: nats, Bound: d.bound(now, p, all, size),
+			}
+		}
+	}
+	return worst
+}
+
+// local looks at a call, number own.calls of the instance, that failed locally or (run false) was throttled, and says if the run of local errors is long enough.
+func (d *detector) local(now time.Duration, p *params, own, all counts, run bool) (Evidence, bool) {
+	inRow := d.localRun > 0 && (own.calls-d.localAt)&callsMask == 1
+	switch {
+	case !run:
+		if inRow {
+			d.localAt = own.calls
+		}
+		return Evidence{}, false
+	case inRow:
+		d.localRun++
+	default:
+		d.localRun, d.localFrom = 1, mark{own.less(), all.less(), now}
+	}
+	d.localAt = own.calls
+	if now < d.reviewAt || d.localRun < p.rule.LocalErrors {
+		return Evidence{}, false
+	}
+	n, f, N, F := d.localFrom.since(own, all)
+	if N < int64(p.rule.LocalErrors) || rate(F, N) >= p.rule.PeersFailing {
+		return Evidence{}, false
+	}
+	return Evidence{
+		Criterion: "local errors", Calls: n, Failures: f, PeerCalls: N, PeerFailures: F, Since: d.localFrom.at,
+		Nats: float64(d.localRun), Bound: float64(p.rule.LocalErrors),
+	}, true
+}

@@ -1,0 +1,200 @@
+package isolation
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cordon-go/cordon/stat"
+)
+
+// Member is a live instance of a group. It stays usable after the instance has left the list.
+type Member struct {
+	group   *Group
+	address string
+	listed  atomic.Pointer[Instance] // as the list has it
+
+	// gate says who may call, and carries a number that changes with it: a call whose result comes when it is another is not counted.
+	gate  atomic.Uint64
+	peers atomic.Pointer[peers]
+	totals
+	latency atomic.Int64 // the mean of lately ended calls
+	// window counts the results for Rule.MinSuccessRate; nil without that.
+	window atomic.Pointer[stat.Window]
+	// nextProbe is the reading from which on a probe may be had, while the gate is probing.
+	nextProbe atomic.Int64
+
+	// mu guards the detector. It may be taken while Group.mu is held, and not the other way round.
+	mu sync.Mutex
+	detector
+
+	// Group.mu guards what follows.
+	standing
+}
+
+// The gate's kinds, its low bits.
+const (
+	gateOpen = iota
+	gateProbing
+	gateShut
+	gateBits = 2
+	gateMask = 1<<gateBits - 1
+)
+
+// Address returns the instance's address.
+func (m *Member) Address() string { return m.address }
+
+// Region returns the instance's region.
+func (m *Member) Region() string { return m.listed.Load().Region }
+
+// InFlight returns how many calls to it are under way.
+func (m *Member) InFlight() int { return int(m.inFlight()) }
+
+// Call is a call under way. It must end once: End is safe to call again on the same Call, but not on copies of it.
+type Call struct {
+	member *Member
+	peers  *peers
+	start  time.Duration
+	gate   uint64
+	lease  uint32 // of a probe; else 0
+}
+
+// Begin begins a call to the instance. It reports false if the instance may not be called now: it is quarantined, a probe is under way
+// already, or it has left the list. Then another one is to be chosen.
+func (m *Member) Begin(now time.Duration) (Call, bool) {
+	c := Call{member: m, start: now, gate: m.gate.Load()}
+	if kind := c.gate & gateMask; kind != gateOpen {
+		if kind == gateShut || int64(now) < m.nextProbe.Load() || !m.group.lease(now, &c) {
+			return Call{}, false
+		}
+	}
+	c.peers = m.peers.Load()
+	m.begin()
+	c.peers.begin()
+	if all := &m.group.all; c.peers != all {
+		all.begin()
+	}
+	return c, true
+}
+
+// Member returns the instance that is called.
+func (c *Call) Member() *Member { return c.member }
+
+// Address returns the address of the instance that is called.
+func (c *Call) Address() string { return c.member.address }
+
+// Probe reports whether the call decides over the instance's return.
+func (c *Call) Probe() bool { return c.lease != 0 }
+
+// End ends the call. now is the reading at which it ended.
+func (c *Call) End(now time.Duration, o Outcome) {
+	m := c.member
+	if c.peers == nil { // it has ended, or never began
+		return
+	}
+	p, all := c.peers, &m.group.all
+	c.peers = nil
+	if o != Ignored {
+		m.observe(now - c.start)
+	}
+	if o == Ignored || c.lease != 0 || m.gate.Load() != c.gate {
+		m.drop()
+		p.drop()
+		if p != all {
+			all.drop()
+		}
+		if c.lease != 0 {
+			m.group.probed(now, c, o)
+		}
+		return
+	}
+	m.end()
+	p.end()
+	if p != all {
+		all.end()
+	}
+	if w := m.window.Load(); w != nil {
+		m.countIn(w, now, o)
+	}
+	if o == Success {
+		return
+	}
+	m.fails.Add(1)
+	p.fails.Add(1)
+	if p != all {
+		all.fails.Add(1)
+	}
+	m.group.failed(now, c.gate, m, p, o)
+}
+
+// observe puts a latency into the mean. Of two at the same time one may be lost.
+func (m *Member) observe(latency time.Duration) {
+	latency = max(latency, 0)
+	if mean := time.Duration(m.latency.Load()); mean != 0 {
+		latency = mean + (latency-mean)/16
+	}
+	m.latency.Store(int64(latency))
+}
+
+// The counters of the window.
+const (
+	windowCalls = iota
+	windowFails
+	windowBuckets  = 10
+	windowCounters = 2
+)
+
+func (m *Member) countIn(w *stat.Window, now time.Duration, o Outcome) {
+	bucket := w.Bucket(now)
+	w.AddAt(bucket, windowCalls, 1)
+	if o != Success {
+		w.AddAt(bucket, windowFails, 1)
+	}
+}
+
+// absolute says if too few of the window's calls succeeded.
+func (m *Member) absolute(now time.Duration, p *params) (Evidence, bool) {
+	w := m.window.Load()
+	if w == nil {
+		return Evidence{}, false
+	}
+	var sums [windowCounters]int64
+	w.Sums(now, sums[:])
+	calls, fails := sums[windowCalls], sums[windowFails]
+	good := 1 - rate(fails, calls)
+	if calls < int64(p.rule.MinCalls) || good >= p.rule.MinSuccessRate-1e-9 {
+		return Evidence{}, false
+	}
+	return Evidence{
+		Criterion: "absolute", Calls: calls, Failures: fails, Since: max(now-p.rule.Window, 0), Nats: good, Bound: p.rule.MinSuccessRate,
+	}, true
+}
+
+// failed judges a failure that has been counted.
+func (g *Group) failed(now time.Duration, gate uint64, m *Member, p *peers, o Outcome) {
+	par := g.params.Load()
+	if par.off || par.instances < 2 || g.muted.Load() {
+		return
+	}
+	m.mu.Lock()
+	if m.gate.Load() != gate || m.peers.Load() != p {
+		m.mu.Unlock()
+		return
+	}
+	own, all := m.read(), p.read()
+	var ev Evidence
+	sick := false
+	if par.rule.LocalErrors > 0 && (o == LocalError || o == Throttled) {
+		ev, sick = m.local(now, par, own, all, o == LocalError)
+	}
+	if !sick && !par.rule.AbsoluteOnly {
+		ev, sick = m.judge(now, par, own, all, max(p.inFlight()-m.inFlight(), 0), float64(p.size.Load()))
+	}
+	if !sick && now >= m.reviewAt {
+		ev, sick = m.absolute(now, par)
+	}
+	m.mu.Unlock()
+	if sick {
+		g.sick(now, gate, m, ev)
+	}
+}

@@ -1,0 +1,61 @@
+package isolation
+
+import "sync/atomic"
+
+// totals counts calls and failures, and calls under way, for one instance or for several that are each other's peers.
+type totals struct {
+	// word holds the calls under way in its low 24 bits and above them the results counted, modulo 2^40: so a call begins and
+	// ends with one addition each. What is asked is only how much was added since a mark, which wrapping around does not change.
+	word atomic.Uint64
+	// fails counts failures among the results counted.
+	fails atomic.Uint64
+}
+
+const (
+	flightBits = 24
+	flightMask = 1<<flightBits - 1
+	oneResult  = 1 << flightBits
+	callsMask  = 1<<(64-flightBits) - 1
+)
+
+func (t *totals) begin() { t.word.Add(1) }
+
+// end ends a call whose result counts.
+func (t *totals) end() { t.word.Add(oneResult - 1) }
+
+// drop ends a call whose result does not count.
+func (t *totals) drop() { t.word.Add(^uint64(0)) }
+
+func (t *totals) inFlight() int64 { return int64(t.word.Load() & flightMask) }
+
+func (t *totals) calls() uint64 { return t.word.Load() >> flightBits }
+
+// counts is a reading of totals.
+type counts struct{ calls, fails uint64 }
+
+// read returns the counts. Failures are read first, and counted last: so they seldom seem more than the calls.
+func (t *totals) read() counts {
+	fails := t.fails.Load()
+	return counts{t.calls(), fails}
+}
+
+// since returns what was counted since an earlier reading, without contradiction: 0 ≤ fails ≤ calls.
+func (c counts) since(mark counts) (calls, fails int64) {
+	calls = int64((c.calls - mark.calls) & callsMask)
+	if calls > callsMask/2 {
+		calls = 0 // the mark is a little ahead
+	}
+	return calls, min(max(int64(c.fails-mark.fails), 0), calls)
+}
+
+// less returns the reading without a call that failed.
+func (c counts) less() counts { return counts{c.calls - 1, c.fails - 1} }
+
+// peers is the totals of all instances that are each other's peers.
+type peers struct {
+	_ [64]byte // the totals have a line of the cache for themselves
+	totals
+	_ [64 - 16]byte
+	// size is how many instances they are.
+	size atomic.Int64
+}

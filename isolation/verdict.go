@@ -1,0 +1,156 @@
+package isolation
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+const (
+	// reviewEvery is how often a sick instance that stays in service is judged.
+	reviewEvery = 100 * time.Millisecond
+	// swapMargin is by how much an instance must fail more than one that is out to take its place: who is out is to be a stable set.
+	swapMargin = .1
+)
+
+// sick is told that m is, by a call that began when its gate was such.
+func (g *Group) sick(now time.Duration, gate uint64, m *Member, ev Evidence) {
+	g.mu.Lock()
+	if m.gate.Load() == gate && !m.left {
+		g.decide(now, m, ev)
+	}
+	g.mu.Unlock()
+	g.tell()
+}
+
+// decide says what becomes of a sick member.
+func (g *Group) decide(now time.Duration, m *Member, ev Evidence) {
+	p := g.params.Load()
+	switch {
+	case g.fallback != nil, p.off, p.instances < 2:
+		return
+	case m.pin == pinnedIn, m.out(): // out in shadow, that is: then it still gets calls
+		m.review(now + reviewEvery)
+		return
+	}
+	g.reviewHeld(now, m)
+	ill := &illness{verdict: ev, reason: ev.String(), rate: ev.Rate()}
+	sick := g.counted.sick
+	if m.state != Held {
+		sick++
+	}
+	if share := float64(sick) / float64(p.instances); !p.rule.NoFallback && share > p.rule.FallbackAt+1e-9 {
+		m.ill = ill
+		g.startFallback(now, fmt.Sprintf("%d of %d instances are sick, more than %s: the fault lies elsewhere; the last, %s: %s",
+			sick, p.instances, percent(p.rule.FallbackAt), m.address, ill.reason))
+		return
+	}
+	most := p.rule.maxOut(p.instances)
+	if g.counted.out < most {
+		g.quarantine(now, m, ill, true)
+		return
+	}
+	if ill.rate > g.leastOut+swapMargin {
+		if other := g.leastSick(); other != nil && ill.rate > other.ill.rate+swapMargin {
+			g.hold(now, other, fmt.Sprintf("%d of %d may be out, and %s is sicker", most, p.instances, m.address))
+			g.quarantine(now, m, ill, true)
+			return
+		}
+	}
+	m.ill = ill
+	if m.state != Held {
+		g.hold(now, m, fmt.Sprintf("sick, but %d of %d are out, as many as may be: %s", g.counted.out, p.instances, ill.reason))
+	}
+	m.review(now + reviewEvery)
+}
+
+// hold keeps a sick member in service, or puts it back there.
+func (g *Group) hold(now time.Duration, m *Member, why string) {
+	wasOut := m.out()
+	g.enter(now, m, Held)
+	m.ill.reason = why
+	if wasOut {
+		g.setGate(now, m)
+	}
+	g.event(Event{Kind: EventHeld, Address: m.address, Region: m.Region(), At: now, Reason: why, Evidence: m.ill.verdict, Strikes: int(m.strikes + .5)})
+}
+
+// leastSick returns the least sick of those whom the rule has out, and notes how sick that is.
+func (g *Group) leastSick() (least *Member) {
+	g.leastOut = 2
+	for _, m := range g.list {
+		if m.out() && m.pin == notPinned && !m.listed.Load().Drained && m.ill.rate < g.leastOut {
+			least, g.leastOut = m, m.ill.rate
+		}
+	}
+	return least
+}
+
+// reviewHeld lets those go who are held and not sick any more, other than the one about to be judged.
+func (g *Group) reviewHeld(now time.Duration, but *Member) {
+	if g.counted.held == 0 || now < g.heldReview {
+		return
+	}
+	g.heldReview = now + reviewEvery
+	p := g.params.Load()
+	for _, m := range g.list {
+		if m.state != Held || m == but || now-m.since < reviewEvery {
+			continue
+		}
+		if ev, sick := m.stillSick(now, p); !sick {
+			g.enter(now, m, InService)
+			m.good = now
+			g.event(Event{Kind: EventInService, Address: m.address, Region: m.Region(), At: now, Reason: "it is not sick any more: " + ev.String(), Evidence: ev})
+		}
+	}
+}
+
+// stillSick judges a member without a new failure.
+func (m *Member) stillSick(now time.Duration, p *params) (Evidence, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p.rule.LocalErrors > 0 && m.localRun >= p.rule.LocalErrors && m.localAt == m.calls() {
+		return Evidence{}, true
+	}
+	if ev, sick := m.absolute(now, p); sick {
+		return ev, true
+	}
+	peers := m.peers.Load()
+	ev := m.current(now, p, m.read(), peers.read(), float64(peers.size.Load()))
+	return ev, ev.Criterion != "" && ev.Nats >= ev.Bound
+}
+
+// fit brings those who are out within what the rule and the list allow: the least sick come back first. It never leaves a service empty.
+func (g *Group) fit(now time.Duration) {
+	p := g.params.Load()
+	most := p.rule.maxOut(p.instances)
+	if g.counted.out > most {
+		var out []*Member
+		for _, m := range g.list {
+			if m.out() && m.pin == notPinned && !m.listed.Load().Drained {
+				out = append(out, m)
+			}
+		}
+		slices.SortStableFunc(out, func(a, b *Member) int {
+			switch {
+			case a.ill.rate < b.ill.rate:
+				return -1
+			case a.ill.rate > b.ill.rate:
+				return 1
+			}
+			return 0
+		})
+		for _, m := range out[:min(len(out), g.counted.out-most)] {
+			g.hold(now, m, fmt.Sprintf("sick, but only %d of %d may be out", most, p.instances))
+		}
+	}
+	if g.counted.open > 0 || p.rule.MayEmpty {
+		return
+	}
+	for _, m := range g.list { // none but those that were put out by hand
+		if m.pin == pinnedOut && !m.listed.Load().Drained {
+			g.unpin(now, m, "no other instance is left")
+			return
+		}
+	}
+}
