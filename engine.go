@@ -68,6 +68,9 @@ func New(opts ...Option) (*Engine, error) {
 	return e, nil
 }
 
+// Clock returns the engine's clock: whose readings its groups (NewGroup) are used with.
+func (e *Engine) Clock() clock.Clock { return e.clock }
+
 // Close ends the engine's sources and waits for them. It is idempotent and must not be called from an observer of reports. After Close every call is admitted, unchecked and
 // uncounted, and all instances of its groups are in service: an engine that is shut down stops nobody. Calls admitted before end as usual.
 func (e *Engine) Close() error {
