@@ -12,6 +12,7 @@ func TestCheck(t *testing.T) {
 	for name, args := range map[string][]string{
 		"check-good":       {"testdata/rules.yaml", "testdata/shop-circuitbreaker-rules.json"},
 		"check-bad":        {"testdata/bad.yaml"},
+		"check-isolation":  {"testdata/isolation.yaml", "testdata/isolation-bad.yaml"},
 		"check-cut":        {"testdata/cut.yaml"},
 		"check-partial":    {"testdata/shop.flow.json"},
 		"check-unclear":    {"testdata/unclear.json"},

@@ -67,17 +67,22 @@ func (c *converter) run(file string) error {
 		fmt.Fprintln(c.err, "nothing written: "+d.Verdict())
 		return errBad
 	}
-	parts, err := rulefile.Write(d.Rules, format)
+	parts, lost, err := rulefile.Write(d.Rules, format)
 	if err != nil {
 		return err
 	}
-	if len(parts) == 0 {
+	if len(parts)+len(lost) == 0 {
 		return fmt.Errorf("%s holds no rules: there is nothing to convert", d.Name)
 	}
-	if parts, err = c.choose(parts); err != nil {
-		return err
+	if len(parts) > 0 {
+		if parts, err = c.choose(parts); err != nil {
+			return err
+		}
 	}
-	complete := d.OK()
+	complete := d.OK() && len(lost) == 0
+	for _, loss := range lost {
+		fmt.Fprintf(c.err, "lost: %v\n", loss)
+	}
 	for _, part := range parts {
 		for _, loss := range part.Losses {
 			fmt.Fprintf(c.err, "lost: %v\n", loss)

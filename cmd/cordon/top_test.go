@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/cmd/cordon/internal/screen"
 	"github.com/cordon-go/cordon/gateway"
+	"github.com/cordon-go/cordon/isolation"
 )
 
 // statusAt is a gateway n seconds after noon, when so many calls have passed.
@@ -84,6 +86,83 @@ func TestTopTableShowsWhatIsWrong(t *testing.T) {
 	require.Contains(t, text, "FAILED: rules.yaml:3:5: flow[0]: limti: unknown key")
 	require.Contains(t, text, "2 internal faults")
 	require.Contains(t, text, "no calls yet")
+}
+
+// services are one that is well, one with a sick instance, and one in fallback.
+func services() []isolation.Snapshot {
+	in := func(address string) isolation.InstanceSnapshot {
+		return isolation.InstanceSnapshot{Address: address, Weight: 1, Calls: 1000, Failures: 1, InFlight: 2}
+	}
+	ramp, sick := in("10.0.0.3:80"), in("10.0.0.4:80")
+	ramp.State, ramp.Weight, ramp.Strikes, ramp.Left = isolation.SlowStart, 0.25, 0.94, 11200*time.Millisecond
+	sick.State, sick.Weight, sick.Region, sick.Failures = isolation.Quarantined, 0, "east", 200
+	sick.Strikes, sick.Left, sick.Reason = 2, 18*time.Second, "fails 20% of its calls,\nits peers .1%"
+	return []isolation.Snapshot{
+		{Service: "mail", Instances: []isolation.InstanceSnapshot{in("10.0.1.1:80"), {Address: "10.0.1.2:80"}}},
+		{
+			Service: "orders", RuleID: "all", Out: 1, Quarantines: 3,
+			Instances: []isolation.InstanceSnapshot{in("10.0.0.1:80"), in("10.0.0.2:80"), ramp, sick, {Address: "10.0.0.5:80", State: isolation.Drained}},
+		},
+		{
+			Service: "pay", RuleID: "pay", Shadow: true, Fallback: true, Fallbacks: 1, Quarantines: 1, Held: 1,
+			Instances: []isolation.InstanceSnapshot{{Address: "10.0.2.1:80", State: isolation.Held, Weight: 2}},
+		},
+		{Service: "void", RuleID: "all"},
+	}
+}
+
+func TestTopTableShowsServicesAndTheirInstances(t *testing.T) {
+	s := statusAt(12, 1400)
+	s.Engine.Services = services()
+	lines := topTable(screen.New(&bytes.Buffer{}), statusAt(10, 1000), s)
+	require.Equal(t, strings.TrimPrefix(`
+
+SERVICE               STATE                                WEIGHT  CALLS  FAILED  IN FLIGHT  STRIKES   LEFT  WHY
+orders                3 of 4 in service                             4000     203          8                  rule all, 3 quarantines
+  10.0.0.3:80         slow start                             0.25   1000       1          2      0.9  11.2s
+  10.0.0.4:80 (east)  quarantined                               0   1000     200          2      2.0  18.0s  fails 20% of its calls, its peers .1%
+  10.0.0.5:80         drained                                   0      0       0          0
+  10.0.0.1:80         in service                                1   1000       1          2
+  10.0.0.2:80         in service                                1   1000       1          2
+pay                   FALLBACK, 1 of 1 in service, 1 held              0       0          0                  rule pay (shadow), 1 quarantine, 1 fallback
+  10.0.2.1:80         held                                      2      0       0          0
+mail                  2 of 2 in service                             1000       1          2                  no rule
+void                  no instances                                     0       0          0                  rule all
+
+EVENTS, newest first`, "\n"), strings.Join(lines[6:len(lines)-2], "\n"))
+}
+
+// What an administration address answers is what top shows: states are read back from their words.
+func TestTopReadsServicesFromTheAdministration(t *testing.T) {
+	gateway := admin(t, func(n int) any {
+		s := statusAt(n, 100)
+		s.Engine.Services = services()
+		return s
+	})
+	r := runCordon(t, "", "top", "--once", "--interval", "100ms", "--admin", gateway)
+	require.Equal(t, exitGood, r.code, r.err)
+	require.Regexp(t, `\n  10.0.0.4:80 \(east\) +quarantined +0 +1000 +200 +2 +2.0 +18.0s +fails 20%`, r.out)
+}
+
+func TestTopFitsTheTerminal(t *testing.T) {
+	block := func(name string, n int) []string {
+		lines := make([]string, n)
+		for i := range lines {
+			lines[i] = name + strconv.Itoa(i)
+		}
+		return lines
+	}
+	require.Len(t, fit(0, block("h", 3), block("a", 500), block("b", 500)), 1003, "no terminal, no bound")
+	require.Len(t, fit(10, block("h", 3), block("a", 3), block("b", 3)), 9, "all fit")
+	require.Equal(t, []string{"h0", "h1", "a0", "a1", "a2", "a3", "… 496 more lines", "b0", "b1", "b2", "… 37 more lines", "c0"},
+		fit(13, block("h", 2), block("a", 500), block("b", 40), block("c", 1)))
+	for rows := 1; rows < 40; rows++ {
+		lines := fit(rows, block("h", 4), block("a", 500), block("b", 9), nil, block("c", 20))
+		require.LessOrEqual(t, len(lines), rows-1)
+		if rows > 7 {
+			require.Len(t, lines, min(rows-1, 4+500+9+20), "no room is left empty")
+		}
+	}
 }
 
 func TestTopOnce(t *testing.T) {

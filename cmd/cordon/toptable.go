@@ -39,11 +39,51 @@ func topTable(p *screen.Screen, before, now gateway.Status) []string {
 			latency(r.Recent.P50), latency(r.Recent.P99), ruleStates(p, r.Rules),
 		})
 	}
-	lines := append(headLines(p, now), table(p, rows)...)
+	resources := table(p, rows)
 	if len(now.Engine.Resources) == 0 {
-		lines = append(lines, p.Paint(screen.Dim, "no calls yet"))
+		resources = append(resources, p.Paint(screen.Dim, "no calls yet"))
 	}
-	return append(lines, eventLines(p, now.Events)...)
+	return fit(p.Rows(), headLines(p, now), resources, serviceLines(p, now.Engine.Services), eventLines(p, now.Events))
+}
+
+// fit puts blocks of lines one below the other, shortened where a terminal of so many rows has no room for all; 0 is any number. The first block is
+// shown whole, the others get equal parts of what is left, or less if they need less.
+func fit(rows int, head []string, blocks ...[]string) []string {
+	room, total := rows-1-len(head), 0 // one row for the cursor
+	for _, b := range blocks {
+		total += len(b)
+	}
+	if rows <= 0 || total <= room {
+		return slices.Concat(append([][]string{head}, blocks...)...)
+	}
+	lines := head
+	for i, most := range parts(max(room, 0), blocks) {
+		b := blocks[i]
+		if most > 0 && most < len(b) {
+			b = append(b[:most-1:most-1], fmt.Sprintf("… %d more lines", len(b)-most+1))
+		}
+		lines = append(lines, b[:min(most, len(b))]...)
+	}
+	return lines[:min(len(lines), rows-1)]
+}
+
+// parts shares rows among blocks: equally, but none gets more than it has lines.
+func parts(room int, blocks [][]string) []int {
+	share := make([]int, len(blocks))
+	for room > 0 {
+		given := false
+		for i, b := range blocks {
+			if room > 0 && share[i] < len(b) {
+				share[i]++
+				room--
+				given = true
+			}
+		}
+		if !given {
+			break
+		}
+	}
+	return share
 }
 
 func ratesBetween(old, now cordon.ResourceSnapshot, elapsed time.Duration) rates {
@@ -153,8 +193,9 @@ func breakerState(p *screen.Screen, r cordon.RuleSnapshot) string {
 	return text
 }
 
-// table lays rows out in columns, the first row as its header: names and rules to the left, numbers to the right.
-func table(p *screen.Screen, rows [][]string) []string {
+// table lays rows out in columns, the first row as its header: the first column, the last and those named to the left, for they are texts, and numbers
+// to the right.
+func table(p *screen.Screen, rows [][]string, texts ...int) []string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
@@ -166,7 +207,7 @@ func table(p *screen.Screen, rows [][]string) []string {
 		cells := make([]string, len(row))
 		for i, cell := range row {
 			cells[i] = screen.PadLeft(cell, widths[i])
-			if i == 0 || i == len(row)-1 {
+			if i == 0 || i == len(row)-1 || slices.Contains(texts, i) {
 				cells[i] = screen.Pad(cell, widths[i])
 			}
 		}

@@ -56,6 +56,9 @@ func (d *Document) Lines() []Line {
 	for _, r := range d.Rules.Breaker {
 		lines = append(lines, newLine("breaker", r.ID, r.String()))
 	}
+	for _, r := range d.Rules.Isolation {
+		lines = append(lines, newLine("isolation", r.ID, r.String()))
+	}
 	return lines
 }
 
@@ -66,7 +69,7 @@ func newLine(kind, id, sentence string) Line {
 
 // Good returns how many rules are good.
 func (d *Document) Good() int {
-	return len(d.Rules.Flow) + len(d.Rules.Concurrency) + len(d.Rules.Breaker)
+	return len(d.Rules.Flow) + len(d.Rules.Concurrency) + len(d.Rules.Breaker) + len(d.Rules.Isolation)
 }
 
 // Refused returns how many rules have a fault.

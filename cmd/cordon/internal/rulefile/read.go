@@ -92,6 +92,7 @@ func (d *Document) take(decoded cordon.Decoded) {
 	rule.DeriveIDs("flow", d.Rules.Flow)
 	rule.DeriveIDs("concurrency", d.Rules.Concurrency)
 	rule.DeriveIDs("breaker", d.Rules.Breaker)
+	rule.DeriveIDs("isolation", d.Rules.Isolation)
 }
 
 // refuse keeps why the document cannot be read as a whole.

@@ -118,8 +118,9 @@ func TestWrittenRulesAreReadBack(t *testing.T) {
 	d, err := Read("app.flow.json", []byte(`[{"resource":"a","count":5,"id":1},{"resource":"b","count":3,"grade":0,"id":2}]`), "")
 	require.NoError(t, err)
 	for _, format := range []Format{Native, SentinelJava, SentinelGo} {
-		parts, err := Write(d.Rules, format)
+		parts, lost, err := Write(d.Rules, format)
 		require.NoError(t, err)
+		require.Empty(t, lost)
 		var rules cordon.Rules
 		for _, part := range parts {
 			require.Empty(t, part.Losses)
@@ -132,9 +133,34 @@ func TestWrittenRulesAreReadBack(t *testing.T) {
 		}
 		require.Equal(t, d.Rules, rules, format)
 	}
-	parts, err := Write(cordon.Rules{}, SentinelGo)
+	parts, lost, err := Write(cordon.Rules{}, SentinelGo)
 	require.NoError(t, err)
 	require.Empty(t, parts)
+	require.Empty(t, lost)
+}
+
+// Isolation rules are written natively, and never lost in silence.
+func TestIsolationRulesAreWrittenOrLost(t *testing.T) {
+	d, err := Read("r.yaml", []byte("cordon: 1\nisolation:\n  - {service: {default: true}, preset: quick}\n"), "")
+	require.NoError(t, err)
+	require.Equal(t, "1 rule good", d.Verdict(), "%v", d.Problems)
+	require.Equal(t, "isolation", d.Lines()[0].Kind)
+	require.Equal(t, "default#1", d.Lines()[0].ID)
+	require.Contains(t, d.Lines()[0].Sentence, "takes instances of {default: true} out of service")
+	parts, lost, err := Write(d.Rules, Native)
+	require.NoError(t, err)
+	require.Empty(t, lost)
+	back, err := Read("r.yaml", parts[0].Data, "")
+	require.NoError(t, err)
+	require.Equal(t, d.Rules, back.Rules)
+	for _, format := range []Format{SentinelJava, SentinelGo} {
+		parts, lost, err := Write(d.Rules, format)
+		require.NoError(t, err)
+		require.Empty(t, parts)
+		require.Len(t, lost, 1)
+		require.True(t, lost[0].Omitted)
+		require.Contains(t, lost[0].String(), "isolation (default#1): Sentinel has no rules that take instances out of service")
+	}
 }
 
 func FuzzRead(f *testing.F) {

@@ -25,7 +25,7 @@ type Part struct {
 	Format Format
 	Kind   string
 	Data   []byte
-	// Losses are what the form cannot say.
+	// Losses are what the form cannot say of the rules that belong in the document.
 	Losses []sentinel.Loss
 }
 
@@ -37,24 +37,28 @@ func (p Part) FileName() string {
 	return p.Kind + ".json"
 }
 
-// Write writes rules in a form: to one native document, or to as many Sentinel documents as the rules' kinds need, none if there is no rule.
-func Write(rules cordon.Rules, format Format) ([]Part, error) {
+// Write writes rules in a form: to one native document, or to as many Sentinel documents as the rules' kinds need, none if there is no rule. lost
+// are the rules that belong in no document of the form.
+func Write(rules cordon.Rules, format Format) (parts []Part, lost []sentinel.Loss, err error) {
 	if format == Native {
 		data, err := cordon.EncodeNative(rules)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return []Part{{Format: Native, Data: data}}, nil
+		return []Part{{Format: Native, Data: data}}, nil, nil
 	}
-	var parts []Part
 	for _, kind := range kindsNeeded(rules, format) {
 		data, losses, err := sentinel.Encode(dialectOf(format), kind, rules)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		parts = append(parts, Part{Format: format, Kind: kind.String(), Data: data, Losses: losses})
 	}
-	return parts, nil
+	for _, r := range rules.Isolation {
+		lost = append(lost, sentinel.Loss{Kind: "isolation", RuleID: r.ID, Omitted: true,
+			Reason: "Sentinel has no rules that take instances out of service (its isolation rules limit concurrency)"})
+	}
+	return parts, lost, nil
 }
 
 // kindsNeeded returns the kinds of Sentinel documents that the rules belong in. Java keeps concurrency limits among its flow rules.

@@ -18,7 +18,7 @@ import (
 type Screen struct {
 	live  bool
 	color bool
-	width func() int
+	size  func() (columns, rows int)
 
 	// mu guards the writer and what was last drawn on it.
 	mu    sync.Mutex
@@ -30,26 +30,26 @@ type Screen struct {
 // New returns a screen over w. It is live (redraws its block in place) when w is a terminal that can do so, and coloured
 // when it is live and the environment does not set NO_COLOR.
 func New(w io.Writer) *Screen {
-	s := &Screen{w: w, width: func() int { return 0 }}
+	s := &Screen{w: w, size: func() (int, int) { return 0, 0 }}
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) || dumb() {
 		return s
 	}
 	s.live = true
 	s.color = os.Getenv("NO_COLOR") == ""
-	s.width = func() int {
-		columns, _, err := term.GetSize(int(f.Fd()))
+	s.size = func() (int, int) {
+		columns, rows, err := term.GetSize(int(f.Fd()))
 		if err != nil {
-			return 80
+			return 80, 24
 		}
-		return columns
+		return columns, rows
 	}
 	return s
 }
 
-// NewLive returns a screen that treats w as a terminal of that many columns, coloured or not, whatever w is.
+// NewLive returns a screen that treats w as a terminal of that many columns and any number of rows, coloured or not, whatever w is.
 func NewLive(w io.Writer, columns int, color bool) *Screen {
-	return &Screen{w: w, live: true, color: color, width: func() int { return columns }}
+	return &Screen{w: w, live: true, color: color, size: func() (int, int) { return columns, 0 }}
 }
 
 // dumb reports whether the terminal does not follow control sequences: TERM=dumb, or a Windows console, which
@@ -64,6 +64,18 @@ func dumb() bool {
 // Live reports whether Draw shows anything.
 func (s *Screen) Live() bool { return s.live }
 
+// Rows returns how many lines the terminal shows, the one with the cursor included; 0 if that is not known, or w is no terminal.
+func (s *Screen) Rows() int {
+	_, rows := s.size()
+	return rows
+}
+
+// columns is how wide the terminal is; 0 if it is none.
+func (s *Screen) columns() int {
+	columns, _ := s.size()
+	return columns
+}
+
 // Printf writes lines that stay, above the block. A newline is added if the text does not end with one. On a live screen, lines
 // longer than it is wide are broken between words.
 func (s *Screen) Printf(format string, args ...any) {
@@ -73,7 +85,7 @@ func (s *Screen) Printf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	text = strings.TrimSuffix(text, "\n") + "\n"
 	if s.live {
-		text = wrap(text, s.width())
+		text = wrap(text, s.columns())
 	}
 	s.write(text)
 }
@@ -89,7 +101,7 @@ func (s *Screen) Draw(lines ...string) {
 	if s.drawn > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA\r", s.drawn)
 	}
-	columns := s.width()
+	columns := s.columns()
 	for _, line := range lines {
 		b.WriteString(cut(line, columns))
 		b.WriteString("\x1b[K\n")
