@@ -13,8 +13,7 @@ type fallback struct {
 }
 
 // startFallback puts all back in service.
-func (g *Group) startFallback(now time.Duration, why string) {
-	sick := g.counted.sick
+func (g *Group) startFallback(now time.Duration, sick int, why string) {
 	g.fallbacks++
 	g.fallback = &fallback{since: now, reviewAt: now + g.params.Load().rule.FallbackHold}
 	g.muted.Store(true)
@@ -23,10 +22,7 @@ func (g *Group) startFallback(now time.Duration, why string) {
 	}
 	g.fallback.before = g.countsNow()
 	g.fallback.recent = g.fallback.before
-	g.event(Event{Kind: EventFallbackOn, At: now, Reason: why})
-	if n := len(g.pending); n > 0 {
-		g.pending[n-1].Sick = sick + 1 // as counted before all were put back
-	}
+	g.event(Event{Kind: EventFallbackOn, At: now, Reason: why, Sick: sick, Instances: g.counted.instances})
 }
 
 func (g *Group) countsNow() map[*Member]counts {

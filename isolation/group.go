@@ -225,7 +225,9 @@ func (g *Group) event(e Event) {
 	}
 	p := g.params.Load()
 	e.Service, e.RuleID, e.Shadow = g.service, p.rule.ID, p.rule.Shadow
-	e.Sick, e.Instances = g.counted.sick, g.counted.instances
+	if e.Instances == 0 {
+		e.Sick, e.Instances = g.counted.sick, g.counted.instances
+	}
 	g.pending = append(g.pending, e)
 }
 

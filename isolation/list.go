@@ -71,6 +71,9 @@ func (g *Group) setList(now time.Duration, list []Instance) (c Change, another b
 				c.Returned++
 				delete(g.gone, in.Address)
 				m.standing = r.standing
+				if g.fallback != nil {
+					m.standing.state = InService
+				}
 			} else if g.listed && g.params.Load().rule.SlowStartNew && !g.params.Load().off {
 				m.standing.state, m.standing.since = SlowStart, now
 			}
@@ -78,11 +81,14 @@ func (g *Group) setList(now time.Duration, list []Instance) (c Change, another b
 			changed = append(changed, m)
 		case *m.listed.Load() != in:
 			c.Changed++
+			drained := m.listed.Load().Drained != in.Drained
 			g.count(m, -1)
 			in.Address, in.Region = m.address, strings.Clone(in.Region)
 			m.listed.Store(&in)
 			g.count(m, 1)
-			changed = append(changed, m)
+			if drained {
+				changed = append(changed, m)
+			}
 		}
 		members[m.address] = m
 		next = append(next, m)
@@ -99,9 +105,6 @@ func (g *Group) setList(now time.Duration, list []Instance) (c Change, another b
 	for _, m := range changed {
 		if old[m.address] == nil {
 			m.setWindow(g.params.Load())
-			if m.ill != nil {
-				m.ill.mark = m.markNow(now)
-			}
 			g.count(m, 1)
 		}
 		g.setGate(now, m)
@@ -126,7 +129,8 @@ func (g *Group) unchanged(list []Instance) bool {
 	return true
 }
 
-// group makes the instances of a region each other's peers where there are at least three, and all the others those of all.
+// group makes the instances of a region each other's peers where there are at least three (and as long as there are two), and all the others
+// those of all.
 func (g *Group) group(now time.Duration) {
 	const fewest = 3
 	sizes := map[string]int{}
@@ -139,10 +143,10 @@ func (g *Group) group(now time.Duration) {
 	}
 	regions := map[string]*peers{}
 	for region, n := range sizes {
-		if n < fewest || n == active {
+		p := g.regions[region]
+		if region == "" || n < fewest-1 || n < fewest && p == nil {
 			continue
 		}
-		p := g.regions[region]
 		if p == nil {
 			p = new(peers)
 		}
@@ -161,6 +165,9 @@ func (g *Group) group(now time.Duration) {
 			m.peers.Store(p)
 			m.detector.start(now, m.read(), p.read())
 			m.mu.Unlock()
+			if m.ill != nil {
+				m.ill.mark = m.markNow(now)
+			}
 		}
 	}
 }

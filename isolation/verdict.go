@@ -41,7 +41,7 @@ func (g *Group) decide(now time.Duration, m *Member, ev Evidence) {
 	}
 	if share := float64(sick) / float64(p.instances); !p.rule.NoFallback && share > p.rule.FallbackAt+1e-9 {
 		m.ill = ill
-		g.startFallback(now, fmt.Sprintf("%d of %d instances are sick, more than %s: the fault lies elsewhere; the last, %s: %s",
+		g.startFallback(now, sick, fmt.Sprintf("%d of %d instances are sick, more than %s: the fault lies elsewhere; the last, %s: %s",
 			sick, p.instances, percent(p.rule.FallbackAt), m.address, ill.reason))
 		return
 	}
