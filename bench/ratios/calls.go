@@ -37,11 +37,7 @@ type sink struct{ v time.Duration }
 
 // calls measures admitted and refused calls.
 func calls(rounds int, length time.Duration) ([]Result, error) {
-	base, out := time.Now(), &sink{}
-	floors := []*work{
-		{name: "one read", run: func(n int) { out.v += bench.Now(base, n) }},
-		{name: "two reads", run: func(n int) { out.v += bench.TwoReads(base, n) }},
-	}
+	floors := clockFloors()
 	var works []*work
 	for _, c := range []struct {
 		name          string
@@ -70,6 +66,11 @@ func calls(rounds int, length time.Duration) ([]Result, error) {
 			w.held = 2.25
 		}
 	}
+	return measure(floors, works, rounds, length), nil
+}
+
+// measure runs the works beside their floors and judges them.
+func measure(floors, works []*work, rounds int, length time.Duration) []Result {
 	interleave(floors, works, rounds, length)
 	results := []Result{}
 	for _, w := range works {
@@ -78,7 +79,16 @@ func calls(rounds int, length time.Duration) ([]Result, error) {
 		r.judge()
 		results = append(results, r)
 	}
-	return results, nil
+	return results
+}
+
+// clockFloors are one read of the clock and two.
+func clockFloors() []*work {
+	base, out := time.Now(), &sink{}
+	return []*work{
+		{name: "one read", run: func(n int) { out.v += bench.Now(base, n) }},
+		{name: "two reads", run: func(n int) { out.v += bench.TwoReads(base, n) }},
+	}
 }
 
 // interleave runs floors and works in turn, round after round, and takes each work's ratio to its floor of the same round.
