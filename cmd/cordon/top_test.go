@@ -98,14 +98,18 @@ func services() []isolation.Snapshot {
 	sick.State, sick.Weight, sick.Region, sick.Failures = isolation.Quarantined, 0, "east", 200
 	sick.Strikes, sick.Left, sick.Reason = 2, 18*time.Second, "fails 20% of its calls,\nits peers .1%"
 	return []isolation.Snapshot{
-		{Service: "mail", Instances: []isolation.InstanceSnapshot{in("10.0.1.1:80"), {Address: "10.0.1.2:80"}}},
+		{Service: "mail", Instances: []isolation.InstanceSnapshot{in("10.0.1.1:80"), {Address: "10.0.1.2:80", Weight: 1}}},
 		{
 			Service: "orders", RuleID: "all", Out: 1, Quarantines: 3,
 			Instances: []isolation.InstanceSnapshot{in("10.0.0.1:80"), in("10.0.0.2:80"), ramp, sick, {Address: "10.0.0.5:80", State: isolation.Drained}},
 		},
 		{
-			Service: "pay", RuleID: "pay", Shadow: true, Fallback: true, Fallbacks: 1, Quarantines: 1, Held: 1,
+			Service: "pay", RuleID: "pay", Fallback: true, Fallbacks: 1, Quarantines: 1, Held: 1,
 			Instances: []isolation.InstanceSnapshot{{Address: "10.0.2.1:80", State: isolation.Held, Weight: 2}},
+		},
+		{
+			Service: "stock", RuleID: "all", Shadow: true, Out: 1, Quarantines: 1,
+			Instances: []isolation.InstanceSnapshot{{Address: "10.0.3.1:80", State: isolation.Quarantined, Weight: 1}},
 		},
 		{Service: "void", RuleID: "all"},
 	}
@@ -124,8 +128,10 @@ orders                3 of 4 in service                             4000     203
   10.0.0.5:80         drained                                   0      0       0          0
   10.0.0.1:80         in service                                1   1000       1          2
   10.0.0.2:80         in service                                1   1000       1          2
-pay                   FALLBACK, 1 of 1 in service, 1 held              0       0          0                  rule pay (shadow), 1 quarantine, 1 fallback
+pay                   FALLBACK, 1 of 1 in service, 1 held              0       0          0                  rule pay, 1 quarantine, 1 fallback
   10.0.2.1:80         held                                      2      0       0          0
+stock                 1 of 1 in service, 1 would be out                0       0          0                  rule all (shadow), 1 quarantine
+  10.0.3.1:80         quarantined                               1      0       0          0
 mail                  2 of 2 in service                             1000       1          2                  no rule
 void                  no instances                                     0       0          0                  rule all
 

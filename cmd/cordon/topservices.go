@@ -61,16 +61,21 @@ func serviceRow(p *screen.Screen, s isolation.Snapshot) []string {
 
 // serviceState says how many of a service's instances are in service.
 func serviceState(p *screen.Screen, s isolation.Snapshot) string {
-	listed := 0
+	listed, in := 0, 0
 	for _, i := range s.Instances {
-		listed += rank(i.State != isolation.Drained)
+		if i.State != isolation.Drained {
+			listed, in = listed+1, in+rank(i.Weight > 0)
+		}
 	}
 	style := screen.Green
-	text := fmt.Sprintf("%d of %d in service", listed-s.Out, listed)
+	text := fmt.Sprintf("%d of %d in service", in, listed)
 	if s.Held > 0 {
 		style, text = screen.Yellow, text+fmt.Sprintf(", %d held", s.Held)
 	}
-	if s.Out > 0 {
+	switch {
+	case s.Out > 0 && s.Shadow:
+		style, text = screen.Yellow, text+fmt.Sprintf(", %d would be out", s.Out)
+	case in < listed:
 		style = screen.Yellow
 	}
 	switch {
