@@ -91,18 +91,20 @@ func snap(t testing.TB, e *Engine, resource string) ResourceSnapshot {
 
 // recorder collects events.
 type recorder struct {
-	mu       sync.Mutex
-	blocks   []BlockEvent
-	breakers []BreakerEvent
-	reports  []rule.Report
-	faults   []FaultEvent
+	mu         sync.Mutex
+	blocks     []BlockEvent
+	breakers   []BreakerEvent
+	isolations []IsolationEvent
+	reports    []rule.Report
+	faults     []FaultEvent
 }
 
 func (r *recorder) observer() Observer {
 	return Observer{
-		Block:   func(ev BlockEvent) { r.mu.Lock(); r.blocks = append(r.blocks, ev); r.mu.Unlock() },
-		Breaker: func(ev BreakerEvent) { r.mu.Lock(); r.breakers = append(r.breakers, ev); r.mu.Unlock() },
-		Report:  func(ev rule.Report) { r.mu.Lock(); r.reports = append(r.reports, ev); r.mu.Unlock() },
-		Fault:   func(ev FaultEvent) { r.mu.Lock(); r.faults = append(r.faults, ev); r.mu.Unlock() },
+		Block:     func(ev BlockEvent) { r.mu.Lock(); r.blocks = append(r.blocks, ev); r.mu.Unlock() },
+		Breaker:   func(ev BreakerEvent) { r.mu.Lock(); r.breakers = append(r.breakers, ev); r.mu.Unlock() },
+		Isolation: func(ev IsolationEvent) { r.mu.Lock(); r.isolations = append(r.isolations, ev); r.mu.Unlock() },
+		Report:    func(ev rule.Report) { r.mu.Lock(); r.reports = append(r.reports, ev); r.mu.Unlock() },
+		Fault:     func(ev FaultEvent) { r.mu.Lock(); r.faults = append(r.faults, ev); r.mu.Unlock() },
 	}
 }

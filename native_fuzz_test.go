@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cordon-go/cordon/isolation"
 )
 
 // FuzzNative holds that no document makes the decoder panic, that every problem says where it is, and that what was read without a
@@ -16,6 +18,9 @@ func FuzzNative(f *testing.F) {
 		"cordon: 1\nbreaker:\n  - {resource: {default: true}, trip: slowRatio, threshold: 1, slowerThan: 1ms, maxOpen: 2m}\n",
 		"cordon: 1\nflow: [{resource: a, limit: 1}, {resource: a, limit: -1}, {id: a#1, resource: {regex: '['}, limit: 1e99}]\n",
 		"cordon: 1\nflow: [{resource: \"\\u0000\\\"\", limit: 1, memory: {lowLimit: 5, highLimit: 1, lowMark: 0.5, highMark: 0.9}}]\n",
+		"cordon: 1\nisolation: [{id: all, service: {default: true}}, {service: r, preset: quick, minSuccessRate: 0.9, window: 5s, base: 2s, shadow: true}]\n",
+		"cordon: 1\nisolation: [{service: {regex: '('}, base: 0}, {service: s, evidence: 1e99}, {service: 7}, {id: x, resource: r}, null]\n",
+		`{"cordon": 1, "isolation": [{"service": {"wildcard": "r*"}, "maxShare": 1, "mayEmpty": true, "noFallback": true, "slowStart": "1ms"}]}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -39,6 +44,8 @@ func FuzzNative(f *testing.F) {
 		} else {
 			require.ErrorIs(t, err, ErrBlocked)
 		}
+		e.NewGroup("r").Update(e.Clock().Now(), []isolation.Instance{{Address: "a"}, {Address: "b"}})
+		require.Len(t, e.Snapshot().Services, 1)
 		require.NoError(t, e.Close())
 		text, err := EncodeNative(d.Rules)
 		require.NoError(t, err)
@@ -53,5 +60,6 @@ func FuzzNative(f *testing.F) {
 		for i, r := range d.Rules.Breaker {
 			require.True(t, r.Equal(back.Rules.Breaker[i]), "%s", text)
 		}
+		require.Equal(t, d.Rules.Isolation, back.Rules.Isolation, "%s", text)
 	})
 }

@@ -1,9 +1,13 @@
 package cordon
 
 import (
+	"reflect"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cordon-go/cordon/isolation"
 )
 
 // A document says what it means: a forgotten limit never refuses all, and a 0 out of range is never a default.
@@ -18,6 +22,15 @@ func TestNativeLeavesNothingToChance(t *testing.T) {
 		"concurrency: [{id: a, resource: r, limit: 1, maxWait: 1s, queue: 0}]":         "queue: 0 is out of range",
 		"breaker: [{id: a, resource: r, trip: errorCount, threshold: 3, minCalls: 0}]": "minCalls: 0 is out of range",
 		"breaker: [{id: a, resource: r, threshold: 0.5, probes: 0}]":                   "probes: 0 is out of range",
+		"isolation: [{id: a, service: s, base: 0s}]":                                   "doc:2:39: isolation[0] (a): base: 0 is out of range; want more, or no such field for the default",
+		"isolation: [{id: a, service: s, minSuccessRate: 0}]":                          "minSuccessRate: 0 is out of range",
+		"isolation: [{id: a, service: s, maxShare: 0.0}]":                              "maxShare: 0 is out of range",
+		"isolation: [{id: a, resource: s}]":                                            `doc:2:21: isolation[0] (a): unknown field "resource"`,
+		"isolation: [{id: a}]":                                                         "doc:2:13: isolation[0] (a): service: a rule must say for which services it is",
+		"isolation: [{id: a, service: {regex: '['}}]":                                  "doc:2:30: isolation[0] (a): service: regex",
+		"isolation: [{id: a, service: s, preset: quik}]":                               `preset: unknown value "quik"; did you mean "quick"?`,
+		"isolation: [{service: s, window: 5s}]":                                        "isolation[0] (s#1): window: is used only by minSuccessRate",
+		"isolation: [{id: a, service: s}, {id: a, service: t}]":                        "doc:2:39: isolation[1] (a): id: \"a\" is used twice",
 	} {
 		d, err := Native("doc", []byte("cordon: 1\n"+doc))
 		require.NoError(t, err)
@@ -26,14 +39,40 @@ func TestNativeLeavesNothingToChance(t *testing.T) {
 	}
 	d, err := Native("doc", []byte(`cordon: 1
 flow: [{id: a, resource: r, limit: 0}, {id: p, resource: r, limit: 1, mode: pace, maxWait: 0}, {id: m, resource: m, memory: {lowLimit: 2, highLimit: 1, lowMark: 0.5, highMark: 0.9}}]
-breaker: [{id: b, resource: r, threshold: 0.5, jitter: 0}]`))
+breaker: [{id: b, resource: r, threshold: 0.5, jitter: 0}]
+isolation: [{service: {default: true}}, {service: {default: true}, preset: quick, mayEmpty: false}, {id: s, service: s, minSuccessRate: 0.9, base: 1500ms, shadow: true}]`))
 	require.NoError(t, err)
 	require.Empty(t, d.Problems.Faults())
 	require.Len(t, d.Rules.Flow, 3)
+	require.Len(t, d.Rules.Isolation, 3)
+	require.Equal(t, "default#2", d.Rules.Isolation[1].ID)
 	data, err := EncodeNative(d.Rules)
 	require.NoError(t, err)
 	back, err := Native("back", data)
 	require.NoError(t, err)
 	require.Empty(t, back.Problems.Faults())
 	require.Equal(t, d.Rules, back.Rules)
+}
+
+// Every number and duration of an isolation rule is left out for its default, whichever there will be.
+func TestNoNumberOfIsolationIsZero(t *testing.T) {
+	t.Parallel()
+	typ, keys := reflect.TypeFor[isolation.Rule](), neverZero("isolation")
+	for i := range typ.NumField() {
+		key := typ.Field(i).Tag.Get("rule")
+		switch typ.Field(i).Type {
+		case reflect.TypeFor[int](), reflect.TypeFor[float64](), reflect.TypeFor[time.Duration]():
+			require.Contains(t, keys, key)
+			doc := "cordon: 1\nisolation: [{id: a, service: s, minSuccessRate: 0.5, " + key + ": 0}]"
+			if key == "minSuccessRate" {
+				doc = "cordon: 1\nisolation: [{id: a, service: s, minSuccessRate: 0}]"
+			}
+			d, err := Native("doc", []byte(doc))
+			require.NoError(t, err)
+			require.ErrorContains(t, d.Problems, key+": 0 is out of range")
+			require.Empty(t, d.Rules.Isolation)
+		default:
+			require.NotContains(t, keys, key)
+		}
+	}
 }
