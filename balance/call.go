@@ -1,0 +1,53 @@
+package balance
+
+import (
+	"time"
+
+	"github.com/cordon-go/cordon/isolation"
+)
+
+// Call is a call under way to the instance that was picked. It must end once, as isolation.Call.
+type Call struct {
+	isolation.Call
+	region    isolation.Call // the same call, to the instance's region
+	balancer  *Balancer      // whom the end is of interest; nil if it has ended, or is nobody's business
+	elsewhere bool           // the instance is in another region than the caller
+}
+
+// End ends the call. now is the reading at which it ended.
+func (c *Call) End(now time.Duration, o isolation.Outcome) {
+	c.Call.End(now, o)
+	c.region.End(now, o)
+	if c.balancer != nil {
+		c.balancer.ended(c, o)
+		c.balancer = nil
+	}
+}
+
+// begun counts a call under way.
+func (b *Balancer) begun(c *Call) {
+	if b.options.Strategy == ConsistentHash {
+		b.flights[c.side()].Add(1)
+	}
+}
+
+func (b *Balancer) ended(c *Call, o isolation.Outcome) {
+	if b.options.Strategy == ConsistentHash {
+		b.flights[c.side()].Add(^uint64(0))
+	}
+	if !c.elsewhere && o != isolation.Ignored {
+		b.recent.count(o != isolation.Success)
+	}
+}
+
+const (
+	ownSide = iota
+	otherSide
+)
+
+func (c *Call) side() int {
+	if c.elsewhere {
+		return otherSide
+	}
+	return ownSide
+}

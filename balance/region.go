@@ -1,0 +1,192 @@
+package balance
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/cordon-go/cordon/isolation"
+)
+
+// zone is a region of a plan.
+type zone struct {
+	// member is the region as an instance of the group of regions; nil if it is none.
+	member *isolation.Member
+	own    bool
+	// out is true if the region gets no calls, probe if only probes; weight is the part of its calls that it gets otherwise: less than 1 while they grow back.
+	out, probe bool
+	weight     float64
+	listed     float64 // RegionShare's
+	inService  float64
+}
+
+// A region that is lost as a whole is found as an instance is: by comparing it with others. Its instances fail alike and so have no better
+// peers, but the region has. The bar is high, for a few sick instances are better dealt with singly, and other regions are farther away: a region that fails
+// 25 points more often than the others is never left, and one that fails 50 points more often is.
+const regionGap = .5
+
+// regionRule is the rule of the group of regions. Any but the last may be out, and there is no fallback: what it would be for, a fault
+// common to all, is no region's sickness. Probes go on at least once a minute, for they cost a single call.
+func regionRule() *isolation.Rule {
+	return &isolation.Rule{ID: "regions", MinGap: regionGap, GrossRate: 1, MaxShare: 1, NoFallback: true, Max: time.Minute}
+}
+
+// unnamed is the address of the region whose name is not known.
+const unnamed = "(no region)"
+
+func regionAddress(name string) string {
+	if name == "" {
+		return unnamed
+	}
+	return name
+}
+
+// zone finds the plan's zones, and which one each candidate is in. The caller must hold b.mu.
+func (b *Balancer) zone(p *plan, now time.Duration) {
+	served := map[string]isolation.Candidate{}
+	if b.group.Enforces() {
+		b.update(p.view, now)
+		p.watch, p.regions = b.regions, b.regions.View(now)
+		for _, c := range p.regions.Candidates {
+			served[c.Member.Address()] = c
+		}
+	}
+	// The first zone is for instances whose region has changed since the view was made.
+	p.zones = append(p.zones, zone{weight: 1})
+	index := make(map[string]uint32, len(p.view.Regions))
+	for _, r := range p.view.Regions {
+		z := zone{own: r.Name == b.options.Region, weight: 1, listed: r.Listed, inService: r.InService}
+		if p.watch != nil {
+			address := regionAddress(r.Name)
+			z.member = p.watch.Member(address)
+			c, ok := served[address]
+			z.out, z.probe, z.weight = !ok, c.Probe, c.Weight
+		}
+		index[r.Name] = uint32(len(p.zones))
+		p.zones = append(p.zones, z)
+	}
+	p.zoneOf = make([]uint32, len(p.view.Candidates))
+	for i := range p.view.Candidates {
+		p.zoneOf[i] = index[p.view.Candidates[i].Member.Region()]
+	}
+}
+
+// update lists the view's regions as instances of the group of regions. The caller must hold b.mu.
+func (b *Balancer) update(view *isolation.View, now time.Duration) {
+	if b.regions == nil {
+		g, err := isolation.NewGroup(b.group.Service(), isolation.Config{
+			Rule: regionRule(), Now: now, Seed: b.source.next(), OnEvent: b.options.OnRegion,
+		})
+		if err != nil {
+			panic(err) // the rule is ours
+		}
+		b.regions = g
+	}
+	list := make([]isolation.Instance, 0, len(view.Regions))
+	for _, r := range view.Regions {
+		if r.Listed > 0 {
+			list = append(list, isolation.Instance{Address: regionAddress(r.Name)})
+		}
+	}
+	b.regions.Update(now, list)
+}
+
+// split says how many of the calls go to the own region, and returns the weight of its instances that are listed. The caller must hold b.mu.
+func (b *Balancer) split(p *plan) (listed float64) {
+	own := zone{}
+	for _, z := range p.zones {
+		if z.own {
+			own = z
+		}
+	}
+	share := b.share(p.view, own.inService/own.listed)
+	switch {
+	case own.out || own.probe:
+		share = 0
+	default:
+		share *= min(own.weight, 1)
+	}
+	p.allOwn, p.keep = share >= 1, below(share)
+	return own.listed
+}
+
+// share returns which share of the calls the own region gets with that share of it in service. The caller must hold b.mu.
+func (b *Balancer) share(view *isolation.View, inService float64) float64 {
+	// Sums of weights may be a little off.
+	const about = 1e-9
+	back := min(view.RegionMin+view.RegionBack, 1)
+	switch {
+	case inService >= back-about:
+		b.spilling = false
+	case inService < view.RegionMin-about:
+		b.spilling = true
+	}
+	switch {
+	case !b.spilling:
+		return 1
+	case view.RegionSwitch:
+		return 0
+	}
+	return inService / back
+}
+
+// region chooses between the own region and the others.
+func (b *Balancer) region(p *plan, r *Request) *set {
+	switch {
+	case p.others.steady == nil:
+		return &p.own
+	case p.own.steady == nil:
+		return &p.others
+	case p.allOwn:
+		if every := b.recent.explores(); every != 0 && b.ticks.Add(1)%every == 0 {
+			return &p.others
+		}
+		return &p.own
+	}
+	number := uint64(0)
+	if b.options.Strategy == ConsistentHash {
+		number = mix(r.Hash ^ stepRegion) // a hash belongs to one region
+	} else {
+		number = spread(b.ticks.Add(1), stepRegion)
+	}
+	if number < p.keep {
+		return &p.own
+	}
+	return &p.others
+}
+
+// recent says how the own region's last calls went: about a hundred, the older the less they count. A region that fails as a whole is compared
+// with others only if those get calls too.
+type recent struct {
+	// word holds the calls in its high half and the failures in its low one.
+	word atomic.Uint64
+}
+
+const (
+	recentCalls = 128 // at so many, calls and failures are halved
+	recentFirst = 8   // with fewer, nothing is said
+)
+
+func (r *recent) count(failed bool) {
+	add := uint64(1 << 32)
+	if failed {
+		add++
+	}
+	if w := r.word.Add(add); w>>32 >= recentCalls {
+		// If another call comes between, it halves.
+		r.word.CompareAndSwap(w, w>>33<<32|w&(1<<32-1)>>1)
+	}
+}
+
+// explores returns which of the calls tries the other regions though the own one gets all: every 4th when half of them fail there, every 16th when a
+// fifth does, and 0 otherwise: none. If the other regions fail as well nothing is lost by it.
+func (r *recent) explores() uint64 {
+	w := r.word.Load()
+	calls, fails := w>>32, w&(1<<32-1)
+	switch {
+	case calls < recentFirst || fails*5 < calls:
+		return 0
+	case fails*2 < calls:
+		return 16
+	}
+	return 4
+}
