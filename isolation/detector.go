@@ -69,8 +69,6 @@ func (d *detector) judge(now time.Duration, p *params, own, all counts, flight i
 	if now < d.reviewAt {
 		return Evidence{}, false
 	}
-	bound := d.bound(now, p, all, size)
-	_, _, levelCalls, levelFails := d.older.since(own, all)
 	for i := range d.tests {
 		if i == gross && r.GrossRate >= 1 {
 			continue
@@ -88,11 +86,14 @@ func (d *detector) judge(now time.Duration, p *params, own, all counts, flight i
 			// f - least×n falls only between failures, so one look at each failure is all that the change point takes.
 			*t = test{mark: before, open: true, underWay: int32(min(flight, math.MaxInt32))}
 			continue
-		case f < int64(r.MinFailures), float64(N) < r.FlightFactor*float64(t.underWay):
+		case f < int64(r.MinFailures), float64(N) < r.FlightFactor*float64(t.underWay), float64(f) <= float64(n)*tolerated:
 			continue
-		case float64(f) <= float64(n)*tolerated, float64(n)*divergence(rate(f, n), tolerated) < bound:
+		}
+		bound := d.bound(now, p, all, size)
+		if float64(n)*divergence(rate(f, n), tolerated) < bound {
 			continue // an upper bound of the ratio, for little work
-		case N < levelCalls && p.ratio(n, f, levelCalls, levelFails) < bound:
+		}
+		if _, _, levelCalls, levelFails := d.older.since(own, all); N < levelCalls && p.ratio(n, f, levelCalls, levelFails) < bound {
 			continue // the peers had a quiet moment by luck
 		}
 		if nats := p.ratio(n, f, N, F); nats >= bound {
