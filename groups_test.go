@@ -316,6 +316,41 @@ func TestObserversOfIsolationMayCallTheEngine(t *testing.T) {
 	require.Equal(t, []isolation.EventKind{isolation.EventQuarantined, isolation.EventQuarantined, isolation.EventHeld}, kinds)
 }
 
+// What an edit decides and what happens meanwhile is told one by one, in order.
+func TestIsolationEventsComeInOrder(t *testing.T) {
+	t.Parallel()
+	entered, release := make(chan struct{}), make(chan struct{})
+	var inside atomic.Int32
+	var kinds []isolation.EventKind
+	e, clk := newTest(t, isolationRules(forAll("all")), WithObserver(Observer{Isolation: func(ev IsolationEvent) {
+		if inside.Add(1) != 1 {
+			t.Error("told of two events at once")
+		}
+		kinds = append(kinds, ev.Kind)
+		if ev.Kind == isolation.EventHeld {
+			close(entered)
+			<-release
+		}
+		inside.Add(-1)
+	}}))
+	c := newCrowd(t, e, clk, "s", 5, "a", "b")
+	c.serve(200)
+	strict := forAll("all")
+	strict.MaxShare = .2
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		apply(t, e, isolationRules(strict))
+	}()
+	<-entered
+	require.NoError(t, e.PinInstance("s", "e", true, 0), "it waits for no observer")
+	close(release)
+	<-done
+	require.Equal(t, []isolation.EventKind{
+		isolation.EventQuarantined, isolation.EventQuarantined, isolation.EventHeld, isolation.EventPinned,
+	}, kinds)
+}
+
 // Law 7: a closed group leaves nothing behind.
 func TestClosedGroupsAreForgotten(t *testing.T) {
 	t.Parallel()
