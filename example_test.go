@@ -10,6 +10,7 @@ import (
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/clock"
 	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/rule"
 )
 
@@ -87,6 +88,49 @@ func ExampleEngine_Apply() {
 	_, err = eng.Apply(rules)
 	fmt.Println(err)
 	fmt.Println(eng.Rules().Flow[0].Limit)
+}
+
+// One of three instances fails: it is out after a few calls, and an edit of the rule keeps it there.
+func ExampleEngine_NewGroup() {
+	clk := clock.NewManual()
+	eng, _ := cordon.New(cordon.WithClock(clk), cordon.WithRules(cordon.Rules{
+		Isolation: []isolation.Rule{{ID: "all", Service: rule.Default()}},
+	}), cordon.WithObserver(cordon.Observer{Isolation: func(ev cordon.IsolationEvent) {
+		fmt.Println(ev.Service, ev.Address, ev.Kind)
+	}}))
+	defer eng.Close()
+	orders := eng.NewGroup("orders")
+	defer orders.Close()
+	orders.Update(clk.Now(), []isolation.Instance{{Address: "10.0.0.1:80"}, {Address: "10.0.0.2:80"}, {Address: "10.0.0.3:80"}})
+
+	call := func(i int) {
+		clk.Advance(10 * time.Millisecond)
+		view := orders.View(clk.Now())
+		chosen := view.Candidates[i%len(view.Candidates)].Member // or by package balance
+		call, ok := chosen.Begin(clk.Now())
+		if !ok {
+			return
+		}
+		if chosen.Address() == "10.0.0.2:80" {
+			call.End(clk.Now(), isolation.Failure)
+		} else {
+			call.End(clk.Now(), isolation.Success)
+		}
+	}
+	for i := range 100 {
+		call(i)
+	}
+	eng.Apply(cordon.Rules{Isolation: []isolation.Rule{{ID: "all", Service: rule.Default(), Base: 10 * time.Second}}})
+	for _, candidate := range orders.View(clk.Now()).Candidates {
+		fmt.Println("in service:", candidate.Member.Address())
+	}
+	why, _ := orders.Why(clk.Now(), "10.0.0.2:80")
+	fmt.Println(why.State, "after", why.Verdict.Failures, "of", why.Verdict.Calls, "calls failed, of its peers", why.Verdict.PeerFailures)
+	// Output:
+	// orders 10.0.0.2:80 quarantined
+	// in service: 10.0.0.1:80
+	// in service: 10.0.0.3:80
+	// quarantined after 11 of 11 calls failed, of its peers 0
 }
 
 // A test of one's own rules: time stands still until the test moves it.
