@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"io"
 	"time"
 
 	"github.com/cordon-go/cordon"
@@ -123,6 +122,3 @@ type Absence struct {
 	// From is when it was put out, and Until when it was seen to have its weight again, by the tick; Forever if it had not at the end.
 	From, Until time.Duration
 }
-
-// WriteTable writes the result for people: totals, a row for each instance and each illness.
-func (r *Result) WriteTable(w io.Writer) error { return writeTable(w, r) }
