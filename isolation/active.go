@@ -14,7 +14,7 @@ func (g *Group) Waiting(now time.Duration, dst []string) []string {
 	base := g.params.Load().rule.Base
 	for _, m := range g.list {
 		if m.shown() == Quarantined && m.until > max(now, m.since+base) {
-			dst = append(dst, m.address)
+			dst = append(dst, m.Address())
 		}
 	}
 	return dst

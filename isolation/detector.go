@@ -37,10 +37,6 @@ type detector struct {
 	tests [2]test
 	// older and newer are marks at least Rule.LevelTime and Rule.LevelCalls apart: the peers' level is what they did since older.
 	older, newer mark
-	// localRun counts local errors in a row, the last of which was the instance's call number localAt; localFrom is its beginning.
-	localRun  int
-	localAt   uint64
-	localFrom mark
 	// reviewAt is when a sick instance that stays in service is judged again.
 	reviewAt time.Duration
 }
@@ -48,7 +44,7 @@ type detector struct {
 // clear makes the detector forget what it holds against the instance. The level stays.
 func (d *detector) clear() {
 	d.tests = [2]test{}
-	d.localRun, d.reviewAt = 0, math.MinInt64
+	d.reviewAt = math.MinInt64
 }
 
 // start makes the detector start with these counts, as those of an instance that is new among its peers.
@@ -134,32 +130,4 @@ func (d *detector) current(now time.Duration, p *params, own, all counts, size f
 		}
 	}
 	return worst
-}
-
-// local looks at a call, number own.calls of the instance, that failed locally or (run false) was throttled, and says if the run of local errors is long enough.
-func (d *detector) local(now time.Duration, p *params, own, all counts, run bool) (Evidence, bool) {
-	inRow := d.localRun > 0 && (own.calls-d.localAt)&callsMask == 1
-	switch {
-	case !run:
-		if inRow {
-			d.localAt = own.calls
-		}
-		return Evidence{}, false
-	case inRow:
-		d.localRun++
-	default:
-		d.localRun, d.localFrom = 1, mark{own.less(), all.less(), now}
-	}
-	d.localAt = own.calls
-	if now < d.reviewAt || d.localRun < p.rule.LocalErrors {
-		return Evidence{}, false
-	}
-	n, f, N, F := d.localFrom.since(own, all)
-	if N < int64(p.rule.LocalErrors) || rate(F, N) >= p.rule.PeersFailing {
-		return Evidence{}, false
-	}
-	return Evidence{
-		Criterion: "local errors", Calls: n, Failures: f, PeerCalls: N, PeerFailures: F, Since: d.localFrom.at,
-		Nats: float64(d.localRun), Bound: float64(p.rule.LocalErrors),
-	}, true
 }

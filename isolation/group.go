@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/cordon-go/cordon/rule"
-	"github.com/cordon-go/cordon/stat"
 )
 
 // Config is what a Group is made with.
@@ -141,13 +140,14 @@ func (g *Group) SetRule(now time.Duration, r *Rule) error {
 	}
 	g.params.Store(p)
 	newWindow := old.rule.MinSuccessRate != p.rule.MinSuccessRate || old.rule.Window != p.rule.Window
+	newCriteria := newWindow || old.off != p.off || (old.rule.LocalErrors == 0) != (p.rule.LocalErrors == 0)
 	reset := p.off || p.rule.Shadow != old.rule.Shadow
 	if reset && g.fallback != nil {
 		g.endFallback(now, "the rule was changed")
 	}
 	for _, m := range g.list {
-		if newWindow {
-			m.setWindow(p)
+		if newCriteria {
+			m.setCriteria(p, newWindow)
 		}
 		if reset {
 			g.recover(now, m)
@@ -161,15 +161,6 @@ func (g *Group) SetRule(now time.Duration, r *Rule) error {
 	g.mu.Unlock()
 	g.tell()
 	return nil
-}
-
-// setWindow gives the member the window that the rule asks for.
-func (m *Member) setWindow(p *params) {
-	if p.off || p.rule.MinSuccessRate == 0 {
-		m.window.Store(nil)
-		return
-	}
-	m.window.Store(stat.NewWindow(p.rule.Window/windowBuckets, windowBuckets, windowCounters))
 }
 
 // View returns who is in service now. It does what is due first, unless another call is at it: then it returns what was in force before.

@@ -64,8 +64,8 @@ func (g *Group) setList(now time.Duration, list []Instance) (c Change, another b
 		switch {
 		case m == nil:
 			c.Added++
-			m = &Member{group: g, address: strings.Clone(in.Address)}
-			in.Address, in.Region = m.address, strings.Clone(in.Region)
+			m = &Member{group: g}
+			in.Address, in.Region = strings.Clone(in.Address), strings.Clone(in.Region)
 			m.listed.Store(&in)
 			if r, ok := g.gone[in.Address]; ok && now < r.until {
 				c.Returned++
@@ -83,14 +83,14 @@ func (g *Group) setList(now time.Duration, list []Instance) (c Change, another b
 			c.Changed++
 			drained := m.listed.Load().Drained != in.Drained
 			g.count(m, -1)
-			in.Address, in.Region = m.address, strings.Clone(in.Region)
+			in.Address, in.Region = m.Address(), strings.Clone(in.Region)
 			m.listed.Store(&in)
 			g.count(m, 1)
 			if drained {
 				changed = append(changed, m)
 			}
 		}
-		members[m.address] = m
+		members[m.Address()] = m
 		next = append(next, m)
 	}
 	for address, m := range old {
@@ -103,8 +103,8 @@ func (g *Group) setList(now time.Duration, list []Instance) (c Change, another b
 	g.members.Store(&members)
 	g.group(now)
 	for _, m := range changed {
-		if old[m.address] == nil {
-			m.setWindow(g.params.Load())
+		if old[m.Address()] == nil {
+			m.setCriteria(g.params.Load(), true)
 			g.count(m, 1)
 		}
 		g.setGate(now, m)
@@ -189,7 +189,7 @@ func (g *Group) remove(now time.Duration, m *Member) {
 		ill.lease = 0
 		r.ill = &ill
 	}
-	g.gone[m.address] = r
+	g.gone[m.Address()] = r
 }
 
 // forget drops those who were remembered long enough, and those who would go first if they are too many.

@@ -4,23 +4,19 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/cordon-go/cordon/stat"
 )
 
 // Member is a live instance of a group. It stays usable after the instance has left the list.
 type Member struct {
-	group   *Group
-	address string
-	listed  atomic.Pointer[Instance] // as the list has it
+	group  *Group
+	listed atomic.Pointer[Instance] // as the list has it
 
 	// gate says who may call, and carries a number that changes with it: a call whose result comes when it is another is not counted.
 	gate  atomic.Uint64
 	peers atomic.Pointer[peers]
 	totals
-	latency atomic.Int64 // the mean of lately ended calls
-	// window counts the results for Rule.MinSuccessRate; nil without that.
-	window atomic.Pointer[stat.Window]
+	latency  atomic.Int64             // the mean of lately ended calls
+	criteria atomic.Pointer[criteria] // nil if the rule has none besides the comparison with the peers
 	// nextProbe is the reading from which on a probe may be had, while the gate is probing.
 	nextProbe atomic.Int64
 
@@ -42,7 +38,7 @@ const (
 )
 
 // Address returns the instance's address.
-func (m *Member) Address() string { return m.address }
+func (m *Member) Address() string { return m.listed.Load().Address }
 
 // Region returns the instance's region.
 func (m *Member) Region() string { return m.listed.Load().Region }
@@ -81,7 +77,7 @@ func (m *Member) Begin(now time.Duration) (Call, bool) {
 func (c *Call) Member() *Member { return c.member }
 
 // Address returns the address of the instance that is called.
-func (c *Call) Address() string { return c.member.address }
+func (c *Call) Address() string { return c.member.Address() }
 
 // Probe reports whether the call decides over the instance's return.
 func (c *Call) Probe() bool { return c.lease != 0 }
@@ -108,13 +104,18 @@ func (c *Call) End(now time.Duration, o Outcome) {
 		}
 		return
 	}
-	m.end()
+	criteria := m.criteria.Load()
+	if criteria != nil && (o == LocalError || o == Throttled) {
+		m.endNeutral(criteria)
+	} else {
+		m.end()
+	}
 	p.end()
 	if p != all {
 		all.end()
 	}
-	if w := m.window.Load(); w != nil {
-		m.countIn(w, now, o)
+	if criteria != nil {
+		criteria.countIn(now, o)
 	}
 	if o == Success {
 		return
@@ -136,40 +137,6 @@ func (m *Member) observe(latency time.Duration) {
 	m.latency.Store(int64(latency))
 }
 
-// The counters of the window.
-const (
-	windowCalls = iota
-	windowFails
-	windowBuckets  = 10
-	windowCounters = 2
-)
-
-func (m *Member) countIn(w *stat.Window, now time.Duration, o Outcome) {
-	bucket := w.Bucket(now)
-	w.AddAt(bucket, windowCalls, 1)
-	if o != Success {
-		w.AddAt(bucket, windowFails, 1)
-	}
-}
-
-// absolute says if too few of the window's calls succeeded.
-func (m *Member) absolute(now time.Duration, p *params) (Evidence, bool) {
-	w := m.window.Load()
-	if w == nil {
-		return Evidence{}, false
-	}
-	var sums [windowCounters]int64
-	w.Sums(now, sums[:])
-	calls, fails := sums[windowCalls], sums[windowFails]
-	good := 1 - rate(fails, calls)
-	if calls < int64(p.rule.MinCalls) || good >= p.rule.MinSuccessRate-1e-9 {
-		return Evidence{}, false
-	}
-	return Evidence{
-		Criterion: "absolute", Calls: calls, Failures: fails, Since: max(now-p.rule.Window, 0), Nats: good, Bound: p.rule.MinSuccessRate,
-	}, true
-}
-
 // failed judges a failure that has been counted.
 func (g *Group) failed(now time.Duration, gate uint64, m *Member, p *peers, o Outcome) {
 	par := g.params.Load()
@@ -184,14 +151,16 @@ func (g *Group) failed(now time.Duration, gate uint64, m *Member, p *peers, o Ou
 	own, all := m.read(), p.read()
 	var ev Evidence
 	sick := false
-	if par.rule.LocalErrors > 0 && (o == LocalError || o == Throttled) {
-		ev, sick = m.local(now, par, own, all, o == LocalError)
+	criteria := m.criteria.Load()
+	if o == LocalError {
+		ev, sick = criteria.local(now, par, own, all)
+		sick = sick && now >= m.reviewAt
 	}
 	if !sick && !par.rule.AbsoluteOnly {
 		ev, sick = m.judge(now, par, own, all, max(p.inFlight()-m.inFlight(), 0), float64(p.size.Load()))
 	}
 	if !sick && now >= m.reviewAt {
-		ev, sick = m.absolute(now, par)
+		ev, sick = criteria.absolute(now, par)
 	}
 	m.mu.Unlock()
 	if sick {

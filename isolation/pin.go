@@ -29,13 +29,13 @@ func (g *Group) setPin(now time.Duration, address string, in bool, length time.D
 		return fmt.Errorf("%w: %q of %q", ErrLastInstance, address, g.service)
 	}
 	g.count(m, -1)
-	m.pin, m.pinUntil = pinnedOut, 0
+	m.pin, m.until = pinnedOut, 0
 	if in {
 		m.pin = pinnedIn
 	}
 	m.state, m.since, m.good = InService, now, now
 	if length > 0 {
-		m.pinUntil = now + length
+		m.until = now + length
 	}
 	g.count(m, 1)
 	g.setGate(now, m)
@@ -45,7 +45,7 @@ func (g *Group) setPin(now time.Duration, address string, in bool, length time.D
 	if in {
 		reason = "kept in service by hand"
 	}
-	g.event(Event{Kind: EventPinned, Address: m.address, Region: m.Region(), At: now, Reason: reason, Until: m.pinUntil, Strikes: int(m.strikes + .5)})
+	g.event(Event{Kind: EventPinned, Address: m.Address(), Region: m.Region(), At: now, Reason: reason, Until: m.until, Strikes: int(m.strikes + .5)})
 	return nil
 }
 
@@ -74,8 +74,8 @@ func (g *Group) unpin(now time.Duration, m *Member, why string) {
 	if m.pin == pinnedOut && !p.off && !p.rule.Shadow {
 		m.state = SlowStart
 	}
-	m.pin, m.pinUntil = notPinned, 0
+	m.pin, m.until = notPinned, 0
 	g.count(m, 1)
 	g.setGate(now, m)
-	g.event(Event{Kind: EventUnpinned, Address: m.address, Region: m.Region(), At: now, Reason: why, Strikes: int(m.strikes + .5)})
+	g.event(Event{Kind: EventUnpinned, Address: m.Address(), Region: m.Region(), At: now, Reason: why, Strikes: int(m.strikes + .5)})
 }

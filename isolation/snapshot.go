@@ -76,9 +76,9 @@ func (g *Group) Snapshot(now time.Duration) Snapshot {
 func (g *Group) instance(now time.Duration, p *params, m *Member) InstanceSnapshot {
 	in, c := m.listed.Load(), m.read()
 	s := InstanceSnapshot{
-		Address: m.address, Region: in.Region, State: m.shown(), Weight: in.Weight * m.share(now, &p.rule),
+		Address: m.Address(), Region: in.Region, State: m.shown(), Weight: in.Weight * m.share(now, &p.rule),
 		Calls: int64(c.calls), Failures: int64(c.fails), InFlight: int(m.inFlight()), Latency: time.Duration(m.latency.Load()),
-		Strikes: m.strikes, Quarantines: m.quarantines,
+		Strikes: m.strikes, Quarantines: int64(m.quarantines),
 	}
 	if m.state == InService || m.state == SlowStart {
 		s.Strikes *= math.Exp2(-float64(max(now-m.good, 0)) / float64(p.rule.StrikeHalfLife))
@@ -129,7 +129,7 @@ func (m *Member) ends(p *params) time.Duration {
 	case SlowStart:
 		return m.since + p.rule.SlowStart
 	case PinnedIn, PinnedOut:
-		return m.pinUntil
+		return m.until
 	}
 	return 0
 }

@@ -7,18 +7,18 @@ import (
 
 // standing is where an instance stands. Group.mu guards it.
 type standing struct {
-	// state is InService, SlowStart, Quarantined, Probing or Held, since when, and for Quarantined until when.
-	state        State
-	pin          pin
-	left         bool // the list has it no longer
-	leases       uint32
+	// state is InService, SlowStart, Quarantined, Probing or Held; InService while pin is another than notPinned.
+	state       State
+	pin         pin
+	left        bool // the list has it no longer
+	leases      uint32
+	quarantines uint32
+	// since is when the state began; until is when the quarantine, or else the pin, ends (0: a pin that has no end).
 	since, until time.Duration
-	pinUntil     time.Duration // 0: no end
 	// strikes is how often it came back sick; good service takes them away.
-	strikes     float64
-	good        time.Duration // since when it serves well
-	quarantines int64
-	ill         *illness // what the last verdict on it said; nil if there was none
+	strikes float64
+	good    time.Duration // since when it serves well
+	ill     *illness      // what the last verdict on it said; nil if there was none
 }
 
 type pin uint8
@@ -101,9 +101,13 @@ func (g *Group) setGate(now time.Duration, m *Member) {
 	m.gate.Store(number<<gateBits | kind)
 	m.mu.Lock()
 	m.detector.clear()
+	criteria := m.criteria.Load()
+	if criteria != nil {
+		criteria.length = 0
+	}
 	m.mu.Unlock()
-	if w := m.window.Load(); w != nil {
-		w.Reset(now)
+	if criteria != nil && criteria.window != nil {
+		criteria.window.Reset(now)
 	}
 	g.hurry(now)
 }
@@ -177,7 +181,7 @@ func (g *Group) quarantine(now time.Duration, m *Member, ill *illness, strike bo
 		m.review(m.until)
 	}
 	g.event(Event{
-		Kind: EventQuarantined, Address: m.address, Region: m.Region(), At: now, Reason: ill.reason, Evidence: ill.verdict,
+		Kind: EventQuarantined, Address: m.Address(), Region: m.Region(), At: now, Reason: ill.reason, Evidence: ill.verdict,
 		Strikes: int(math.Round(before)), Until: m.until,
 	})
 }

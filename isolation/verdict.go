@@ -42,7 +42,7 @@ func (g *Group) decide(now time.Duration, m *Member, ev Evidence) {
 	if share := float64(sick) / float64(p.instances); !p.rule.NoFallback && share > p.rule.FallbackAt+1e-9 {
 		m.ill = ill
 		g.startFallback(now, sick, fmt.Sprintf("%d of %d instances are sick, more than %s: the fault lies elsewhere; the last, %s: %s",
-			sick, p.instances, percent(p.rule.FallbackAt), m.address, ill.reason))
+			sick, p.instances, percent(p.rule.FallbackAt), m.Address(), ill.reason))
 		return
 	}
 	most := p.rule.maxOut(p.instances)
@@ -52,7 +52,7 @@ func (g *Group) decide(now time.Duration, m *Member, ev Evidence) {
 	}
 	if ill.rate > g.leastOut+swapMargin {
 		if other := g.leastSick(); other != nil && ill.rate > other.ill.rate+swapMargin {
-			g.hold(now, other, fmt.Sprintf("%d of %d may be out, and %s is sicker", most, p.instances, m.address))
+			g.hold(now, other, fmt.Sprintf("%d of %d may be out, and %s is sicker", most, p.instances, m.Address()))
 			g.quarantine(now, m, ill, true)
 			return
 		}
@@ -72,7 +72,7 @@ func (g *Group) hold(now time.Duration, m *Member, why string) {
 	if wasOut {
 		g.setGate(now, m)
 	}
-	g.event(Event{Kind: EventHeld, Address: m.address, Region: m.Region(), At: now, Reason: why, Evidence: m.ill.verdict, Strikes: int(m.strikes + .5)})
+	g.event(Event{Kind: EventHeld, Address: m.Address(), Region: m.Region(), At: now, Reason: why, Evidence: m.ill.verdict, Strikes: int(m.strikes + .5)})
 }
 
 // leastSick returns the least sick of those whom the rule has out, and notes how sick that is.
@@ -100,7 +100,7 @@ func (g *Group) reviewHeld(now time.Duration, but *Member) {
 		if ev, sick := m.stillSick(now, p); !sick {
 			g.enter(now, m, InService)
 			m.good = now
-			g.event(Event{Kind: EventInService, Address: m.address, Region: m.Region(), At: now, Reason: "it is not sick any more: " + ev.String(), Evidence: ev})
+			g.event(Event{Kind: EventInService, Address: m.Address(), Region: m.Region(), At: now, Reason: "it is not sick any more: " + ev.String(), Evidence: ev})
 		}
 	}
 }
@@ -109,14 +109,14 @@ func (g *Group) reviewHeld(now time.Duration, but *Member) {
 func (m *Member) stillSick(now time.Duration, p *params) (Evidence, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if p.rule.LocalErrors > 0 && m.localRun >= p.rule.LocalErrors && m.localAt == m.calls() {
-		return Evidence{}, true
-	}
-	if ev, sick := m.absolute(now, p); sick {
+	own, peers, criteria := m.read(), m.peers.Load(), m.criteria.Load()
+	if ev, sick := criteria.absolute(now, p); sick {
 		return ev, true
 	}
-	peers := m.peers.Load()
-	ev := m.current(now, p, m.read(), peers.read(), float64(peers.size.Load()))
+	if criteria != nil && p.rule.LocalErrors > 0 && criteria.length >= p.rule.LocalErrors && criteria.unbroken(own) {
+		return Evidence{}, true
+	}
+	ev := m.current(now, p, own, peers.read(), float64(peers.size.Load()))
 	return ev, ev.Criterion != "" && ev.Nats >= ev.Bound
 }
 

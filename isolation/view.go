@@ -68,7 +68,7 @@ func (g *Group) advance(now time.Duration) {
 func (g *Group) step(now time.Duration) {
 	p := g.params.Load()
 	for _, m := range g.list {
-		if m.pin != notPinned && m.pinUntil != 0 && now >= m.pinUntil {
+		if m.pin != notPinned && m.until != 0 && now >= m.until {
 			g.unpin(now, m, "its time is over")
 		}
 		switch {
@@ -76,7 +76,7 @@ func (g *Group) step(now time.Duration) {
 			g.release(now, m)
 		case m.state == SlowStart && now-m.since >= p.rule.SlowStart:
 			g.enter(now, m, InService)
-			g.event(Event{Kind: EventInService, Address: m.address, Region: m.Region(), At: now, Reason: "its slow start is over", Strikes: int(m.strikes + .5)})
+			g.event(Event{Kind: EventInService, Address: m.Address(), Region: m.Region(), At: now, Reason: "its slow start is over", Strikes: int(m.strikes + .5)})
 		}
 	}
 	g.reviewHeld(now, nil)
@@ -89,7 +89,7 @@ func (g *Group) step(now time.Duration) {
 
 // release ends a quarantine: probes decide what follows. In shadow, where the instance has gone on serving, what it does from now on decides.
 func (g *Group) release(now time.Duration, m *Member) {
-	e := Event{Kind: EventProbing, Address: m.address, Region: m.Region(), At: now, Strikes: int(m.strikes + .5), Reason: "its quarantine is over"}
+	e := Event{Kind: EventProbing, Address: m.Address(), Region: m.Region(), At: now, Strikes: int(m.strikes + .5), Reason: "its quarantine is over"}
 	if g.params.Load().rule.Shadow {
 		g.recover(now, m)
 		e.Kind = EventInService
@@ -123,8 +123,8 @@ func (g *Group) build(now time.Duration) {
 	regions := make(map[string]int, 4)
 	for _, m := range g.list {
 		in := m.listed.Load()
-		if m.pin != notPinned && m.pinUntil != 0 {
-			soon(m.pinUntil)
+		if m.pin != notPinned && m.until != 0 {
+			soon(m.until)
 		}
 		switch m.state {
 		case Quarantined:
