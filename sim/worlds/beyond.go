@@ -1,0 +1,3 @@
+package worlds
+
+func beyond() []World { return nil }
