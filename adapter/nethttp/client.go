@@ -1,11 +1,8 @@
 package nethttp
 
 import (
-	"context"
 	"errors"
-	"io"
 	"net/http"
-	"runtime"
 	"sync/atomic"
 
 	"github.com/cordon-go/cordon"
@@ -71,7 +68,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		c.finish(errNoResponse)
 	default:
 		c.status, c.header = res.StatusCode, res.Header
-		c.follow(res)
+		follow(req.Context(), res, c)
 	}
 	return res, err
 }
@@ -96,8 +93,7 @@ func (t *transport) enter(req *http.Request) (*call, error) {
 // errNoResponse judges a base that broke the RoundTripper's contract; http.Client has an error of its own for it.
 var errNoResponse = errors.New("nethttp: the round tripper returned neither a response nor an error")
 
-// A call is an admitted exchange. It must not lead to the response or its body: a body that is watched could then never be
-// found abandoned.
+// A call is an admitted exchange.
 type call struct {
 	ent    cordon.Entry
 	eng    *cordon.Engine
@@ -107,36 +103,6 @@ type call struct {
 	status int
 	header http.Header
 	ended  atomic.Bool // whoever reads, whoever closes, and the context may all end the call
-	stop   func() bool // ends the wait for the context; nil if there is none
-}
-
-// follow ends the call now if nothing is to come after the response's header, else when its body ends.
-func (c *call) follow(res *http.Response) {
-	upgraded := res.StatusCode == http.StatusSwitchingProtocols
-	if res.Body == nil || res.Body == http.NoBody || res.ContentLength == 0 && !upgraded {
-		c.finish(nil)
-		return
-	}
-	b := &body{rc: res.Body, c: c}
-	if ctx := c.req.Context(); ctx.Done() != nil && !upgraded {
-		c.stop = context.AfterFunc(ctx, func() { c.finish(ctx.Err()) })
-	} else {
-		runtime.AddCleanup(b, func(c *call) { c.finish(nil) }, c)
-	}
-	res.Body = b
-	if w, ok := b.rc.(io.Writer); ok {
-		res.Body = struct {
-			*body
-			io.Writer
-		}{b, w}
-	}
-}
-
-// end is finish for those who run after follow: it ends the wait for the context too.
-func (c *call) end(err error) {
-	if c.finish(err) && c.stop != nil {
-		c.stop()
-	}
 }
 
 // finish ends the call, with the error that the exchange ended with, unless it has ended. It reports whether it did.
