@@ -1,6 +1,7 @@
 // Package cordon is an embeddable resilience engine. A program wraps its calls in it; cordon counts
-// them in sliding windows, limits them by rate and by concurrency, breaks circuits, and takes new
-// rules without a restart and without forgetting anything.
+// them in sliding windows, limits them by rate and by concurrency, breaks circuits, takes sick
+// instances of a service out of service, and takes new rules without a restart and without forgetting
+// anything.
 //
 // # A call
 //
@@ -15,15 +16,21 @@
 //
 // # Rules
 //
-// [Rules] are plain structs of packages flow and breaker, put in force by [Engine.Apply], or brought by a
+// [Rules] are plain structs of packages flow, breaker and isolation, put in force by [Engine.Apply], or brought by a
 // datasource.Source that [Engine.Watch] watches, read by a [Decoder]: [Native] for cordon's own documents, those
 // of package sentinel for Sentinel's. An update is checked as a whole, built beside what is in force,
 // and put in force by one atomic store; state is kept by the rules' ids. What cannot be read, or has
 // a fault, changes nothing.
 //
+// # Instances
+//
+// [Engine.NewGroup] returns a group of the instances of a service (package isolation), which follows
+// the isolation rules: it says who is in service, and learns from how calls ended. Package balance
+// chooses one of them.
+//
 // # Watching it
 //
-// [Observer] tells of refusals, breaker transitions, rule reports and internal faults;
+// [Observer] tells of refusals, breaker transitions, decisions on instances, rule reports and internal faults;
 // [Engine.Snapshot] is everything at one moment. Any rule may run in shadow, where it counts what it
 // would have refused.
 package cordon
