@@ -20,10 +20,11 @@ func (g *Group) Waiting(now time.Duration, dst []string) []string {
 	return dst
 }
 
-// RunChecks checks the instances in quarantine, one after the other, every so often, until ctx is done. check is asked whether the one at that address works;
+// RunChecks checks the instances in quarantine, one after the other, every so often (1ms at least), until ctx is done. check is asked whether the one at that address works;
 // an answer without error shortens the wait as Checked says, and never more: only calls that succeed bring an instance back. Each check may take as
 // long as the pause between two rounds. RunChecks starts no goroutine: it is to be called in one.
 func (g *Group) RunChecks(ctx context.Context, clk clock.Clock, every time.Duration, check func(ctx context.Context, address string) error) {
+	every = max(every, time.Millisecond)
 	var waiting []string
 	for {
 		timer := clk.NewTimer(every)

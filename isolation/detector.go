@@ -115,7 +115,7 @@ func (d *detector) bound(now time.Duration, p *params, all counts, size float64)
 func (d *detector) current(now time.Duration, p *params, own, all counts, size float64) (worst Evidence) {
 	for i := range d.tests {
 		t := &d.tests[i]
-		if !t.open {
+		if !t.open || p.rule.AbsoluteOnly {
 			continue
 		}
 		n, f, N, F := t.since(own, all)

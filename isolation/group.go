@@ -156,6 +156,12 @@ func (g *Group) SetRule(now time.Duration, r *Rule) error {
 			}
 		}
 	}
+	if reset {
+		g.recoverGone(p)
+	}
+	if p.rule.NoFallback && g.fallback != nil {
+		g.endFallback(now, "the rule was changed")
+	}
 	g.fit(now)
 	g.build(now)
 	g.mu.Unlock()
@@ -200,6 +206,7 @@ func (g *Group) Close() {
 	if !closed {
 		g.setList(g.builtAt, nil)
 		g.gone = map[string]remembered{}
+		g.fallback = nil
 		g.build(g.builtAt)
 		g.pending = nil
 	}
@@ -231,18 +238,22 @@ func (g *Group) tell() {
 	}
 	g.telling = true
 	done := false
+	var events []Event
 	defer func() {
 		if !done { // OnEvent panicked, with the lock let go
 			g.mu.Lock()
+			g.pending = append(events, g.pending...)
 		}
 		g.telling = false
 		g.mu.Unlock()
 	}()
 	for len(g.pending) > 0 {
-		events := g.pending
+		events = g.pending
 		g.pending = nil
 		g.mu.Unlock()
-		for _, e := range events {
+		for len(events) > 0 {
+			e := events[0]
+			events = events[1:]
 			g.cfg.OnEvent(e)
 		}
 		g.mu.Lock()

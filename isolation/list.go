@@ -71,10 +71,11 @@ func (g *Group) setList(now time.Duration, list []Instance) (c Change, another b
 				c.Returned++
 				delete(g.gone, in.Address)
 				m.standing = r.standing
+				g.leastOut = 0 // it may be less sick than those who are out
 				if g.fallback != nil {
 					m.standing.state = InService
 				}
-			} else if g.listed && g.params.Load().rule.SlowStartNew && !g.params.Load().off {
+			} else if p := g.params.Load(); g.listed && g.fallback == nil && p.rule.SlowStartNew && !p.off {
 				m.standing.state, m.standing.since = SlowStart, now
 			}
 			m.good = now
@@ -190,6 +191,17 @@ func (g *Group) remove(now time.Duration, m *Member) {
 		r.ill = &ill
 	}
 	g.gone[m.Address()] = r
+}
+
+// recoverGone puts those who are remembered back in service, for when they return under the new rule.
+func (g *Group) recoverGone(p *params) {
+	for address, r := range g.gone {
+		r.state = InService
+		if p.off {
+			r.strikes = 0
+		}
+		g.gone[address] = r
+	}
 }
 
 // forget drops those who were remembered long enough, and those who would go first if they are too many.

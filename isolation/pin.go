@@ -24,10 +24,10 @@ func (g *Group) setPin(now time.Duration, address string, in bool, length time.D
 	if m == nil {
 		return fmt.Errorf("%w: %q in %q", ErrUnknownInstance, address, g.service)
 	}
-	open := m.gate.Load()&gateMask == gateOpen
-	if p := g.params.Load(); !in && !p.rule.MayEmpty && (open && g.counted.open <= 1 || g.counted.open == 0) {
+	if !in && !g.params.Load().rule.MayEmpty && !g.anyOpen(m) {
 		return fmt.Errorf("%w: %q of %q", ErrLastInstance, address, g.service)
 	}
+	g.serve(g.params.Load(), m, now)
 	g.count(m, -1)
 	m.pin, m.until = pinnedOut, 0
 	if in {
@@ -68,10 +68,13 @@ func (g *Group) Unpin(now time.Duration, address string) error {
 
 // unpin ends a member's pin.
 func (g *Group) unpin(now time.Duration, m *Member, why string) {
-	g.count(m, -1)
 	p := g.params.Load()
+	if m.pin == pinnedIn {
+		g.serve(p, m, now)
+	}
+	g.count(m, -1)
 	m.state, m.since, m.good = InService, now, now
-	if m.pin == pinnedOut && !p.off && !p.rule.Shadow {
+	if m.pin == pinnedOut && !p.off && !p.rule.Shadow && g.fallback == nil {
 		m.state = SlowStart
 	}
 	m.pin, m.until = notPinned, 0

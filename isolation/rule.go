@@ -172,7 +172,7 @@ func setDefault[T int | float64 | time.Duration](field *T, def T) {
 
 // maxOut returns how many of n instances may be out of service.
 func (r *Rule) maxOut(n int) int {
-	out := int(math.Ceil(r.MaxShare*float64(n) - 1e-9))
+	out := max(int(math.Ceil(r.MaxShare*float64(n)-1e-9)), 1)
 	if r.MayEmpty && n > 1 {
 		return min(out, n)
 	}

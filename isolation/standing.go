@@ -33,8 +33,8 @@ const (
 type illness struct {
 	verdict Evidence
 	reason  string
-	// rate is how sick the instance was.
-	rate float64
+	// rate is how sick the instance was, strikes how many it had before.
+	rate, strikes float64
 	// mark is the counts when the quarantine began.
 	mark mark
 	// tried and streak are the probes since the last quarantine, and the successes among them in a row; forgiven is true when one failure was.
@@ -50,7 +50,7 @@ func (s *standing) out() bool { return s.state == Quarantined || s.state == Prob
 
 // tally counts a group's instances; none that is drained is in it.
 type tally struct {
-	instances, out, held, sick, open int
+	instances, out, held, sick int
 }
 
 // count adds a member to the group's counts, or takes it off.
@@ -64,16 +64,12 @@ func (g *Group) count(m *Member, n int) {
 	case m.pin == pinnedOut:
 		c.out += n
 	case m.pin == pinnedIn:
-		c.open += n
 	case m.out():
 		c.out += n
 		c.sick += n
 	case m.state == Held:
 		c.held += n
 		c.sick += n
-		c.open += n
-	default:
-		c.open += n
 	}
 }
 
@@ -146,6 +142,7 @@ func (g *Group) serve(p *params, m *Member, now time.Duration) {
 
 // recover puts a member back in service with its whole share.
 func (g *Group) recover(now time.Duration, m *Member) {
+	g.serve(g.params.Load(), m, now)
 	g.enter(now, m, InService)
 	m.good = now
 	g.setGate(now, m)
@@ -161,11 +158,11 @@ func (g *Group) length(p *params, strikes float64) time.Duration {
 // quarantine puts a member out of service for what ill says. A strike makes its next quarantine longer.
 func (g *Group) quarantine(now time.Duration, m *Member, ill *illness, strike bool) {
 	p := g.params.Load()
-	g.serve(p, m, ill.verdict.Since)
 	before := m.strikes
-	if !strike {
-		before = max(before-1, 0)
+	if !strike && m.ill != nil {
+		before = m.ill.strikes // as long as the one before
 	}
+	ill.strikes = before
 	m.until = now + g.length(p, before)
 	if strike {
 		m.strikes = min(m.strikes+1, p.mostStrikes)

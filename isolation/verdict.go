@@ -34,6 +34,8 @@ func (g *Group) decide(now time.Duration, m *Member, ev Evidence) {
 		return
 	}
 	g.reviewHeld(now, m)
+	g.serve(p, m, ev.Since)
+	m.good = max(m.good, now) // from its verdict on, it does not serve well
 	ill := &illness{verdict: ev, reason: ev.String(), rate: ev.Rate()}
 	sick := g.counted.sick
 	if m.state != Held {
@@ -144,7 +146,7 @@ func (g *Group) fit(now time.Duration) {
 			g.hold(now, m, fmt.Sprintf("sick, but only %d of %d may be out", most, p.instances))
 		}
 	}
-	if g.counted.open > 0 || p.rule.MayEmpty {
+	if p.rule.MayEmpty || g.anyOpen(nil) {
 		return
 	}
 	for _, m := range g.list { // none but those that were put out by hand
@@ -153,4 +155,14 @@ func (g *Group) fit(now time.Duration) {
 			return
 		}
 	}
+}
+
+// anyOpen reports whether an instance is in service, other than that one.
+func (g *Group) anyOpen(but *Member) bool {
+	for _, m := range g.list {
+		if m != but && m.gate.Load()&gateMask == gateOpen {
+			return true
+		}
+	}
+	return false
 }
