@@ -49,7 +49,7 @@ var importLaws = []importLaw{
 	{room: "balance", may: []string{"isolation", "clock"}},
 	{room: ".", may: core},
 	{room: "sentinel", may: slices.Concat(policies, []string{".", "rule", "extractor"})},
-	{room: "sim", may: slices.Concat(policies, []string{".", "balance", "clock"})},
+	{room: "sim", tree: true, may: slices.Concat(policies, []string{".", "balance", "clock", "rule"})},
 	{room: "blocklog", may: forCallers},
 	{room: "adapter", tree: true, may: forCallers},
 	{room: "metrics", tree: true, may: forCallers},
