@@ -50,8 +50,11 @@ const (
 // below turns a share into the limit below which that share of all 64-bit numbers lies.
 func below(share float64) uint64 {
 	const whole = 1 << 64
-	if share >= 1 {
+	switch {
+	case share >= 1:
 		return 1<<64 - 1
+	case share > 0:
+		return uint64(share * whole)
 	}
-	return uint64(max(share, 0) * whole)
+	return 0
 }

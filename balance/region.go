@@ -137,8 +137,10 @@ func (b *Balancer) region(p *plan, r *Request) *set {
 	case p.own.steady == nil:
 		return &p.others
 	case p.allOwn:
-		if every := b.recent.explores(); every != 0 && b.ticks.Add(1)%every == 0 {
-			return &p.others
+		if p.watch != nil {
+			if every := b.recent.explores(); every != 0 && b.ticks.Add(1)%every == 0 {
+				return &p.others
+			}
 		}
 		return &p.own
 	}

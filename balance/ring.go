@@ -32,7 +32,7 @@ type node struct {
 }
 
 const (
-	pointsPerNode = 4
+	pointsPerNode = 8
 	probesPerHash = 8
 	// farthest bounds how much a distance is stretched, so that it remains a number.
 	farthest = 1e100
