@@ -97,7 +97,9 @@ func (e *Engine) install(s *ruleset) {
 	if old != nil {
 		old.retire(s)
 	}
-	e.groups.follow(s)
+	if !s.isolatesAs(old) {
+		e.groups.follow(s)
+	}
 	// Bring the rules to resources where calls wait in queues: nobody else may come by to do it.
 	e.resources.all(func(r *resource) {
 		if r.table.Load().waited() {

@@ -1,6 +1,7 @@
 package cordon
 
 import (
+	"slices"
 	"time"
 
 	"github.com/cordon-go/cordon/breaker"
@@ -167,6 +168,11 @@ func (s *ruleset) service(name string) *isolation.Rule {
 		return nil
 	}
 	return rules[0].r
+}
+
+// isolatesAs reports whether all services have the same isolation rules as before.
+func (s *ruleset) isolatesAs(old *ruleset) bool {
+	return old != nil && s.closed == old.closed && (s.closed || slices.Equal(s.isolation.Rules(), old.isolation.Rules()))
 }
 
 // names reports whether a rule is for that resource by name, or about it.
