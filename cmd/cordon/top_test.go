@@ -151,6 +151,17 @@ func TestTopReadsServicesFromTheAdministration(t *testing.T) {
 }
 
 func TestTopFitsTheTerminal(t *testing.T) {
+	s := statusAt(12, 1400)
+	s.Engine.Services = services()
+	for range 100 {
+		s.Engine.Resources = append(s.Engine.Resources, s.Engine.Resources[1])
+	}
+	lines := topTable(screen.NewLive(&bytes.Buffer{}, 200, 24, false), gateway.Status{}, s)
+	require.Len(t, lines, 23)
+	require.Contains(t, strings.Join(lines, "\n"), "quarantined")
+	require.Contains(t, strings.Join(lines, "\n"), "more lines")
+	require.Contains(t, lines[len(lines)-1], "2 added", "the events are few enough")
+
 	block := func(name string, n int) []string {
 		lines := make([]string, n)
 		for i := range lines {

@@ -47,9 +47,9 @@ func New(w io.Writer) *Screen {
 	return s
 }
 
-// NewLive returns a screen that treats w as a terminal of that many columns and any number of rows, coloured or not, whatever w is.
-func NewLive(w io.Writer, columns int, color bool) *Screen {
-	return &Screen{w: w, live: true, color: color, size: func() (int, int) { return columns, 0 }}
+// NewLive returns a screen that treats w as a terminal of that many columns and rows, coloured or not, whatever w is.
+func NewLive(w io.Writer, columns, rows int, color bool) *Screen {
+	return &Screen{w: w, live: true, color: color, size: func() (int, int) { return columns, rows }}
 }
 
 // dumb reports whether the terminal does not follow control sequences: TERM=dumb, or a Windows console, which

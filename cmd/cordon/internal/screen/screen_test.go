@@ -24,7 +24,7 @@ func TestPipedOutputHasLinesOnlyAndNoControlSequence(t *testing.T) {
 
 func TestLiveBlockStaysBelowTheLinesThatStay(t *testing.T) {
 	var out bytes.Buffer
-	s := NewLive(&out, 40, false)
+	s := NewLive(&out, 40, 25, false)
 	s.Printf("first")
 	s.Draw("a", "b", "c")
 	s.Draw("A")
@@ -51,7 +51,7 @@ func TestLinesAreBrokenBetweenWords(t *testing.T) {
 }
 
 func TestPadCountsColumns(t *testing.T) {
-	s := NewLive(&bytes.Buffer{}, 80, true)
+	s := NewLive(&bytes.Buffer{}, 80, 25, true)
 	require.Equal(t, "\x1b[32m✓\x1b[0m  |", Pad(s.Paint(Green, "✓"), 3)+"|")
 	require.Equal(t, "  ü", PadLeft("ü", 3))
 	require.Equal(t, "long", Pad("long", 2))
@@ -75,7 +75,7 @@ func TestAFailedWriterIsReportedOnce(t *testing.T) {
 
 func TestConcurrentUseKeepsLinesWhole(t *testing.T) {
 	var out bytes.Buffer
-	s := NewLive(&out, 80, false)
+	s := NewLive(&out, 80, 25, false)
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
