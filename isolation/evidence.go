@@ -34,22 +34,50 @@ func (p *params) ratio(n, f, N, F int64) float64 {
 		}
 		return nats + float64(N)*divergence(others, q)
 	}
-	// The first term falls and the second rises with q from others on: one minimum, found by golden section. Where the first has come down to 0,
-	// which is at own at the latest, only the second is left.
-	low, high := others, max(own, others)
-	const golden = .6180339887498949
+	// The first term falls and the second rises with q from others on, up to own at the latest, where the first has come down to 0. Between the kinks of what is
+	// tolerated their sum has one minimum.
+	least, low, most := math.Inf(1), others, max(own, others)
+	for {
+		high := most
+		for _, kink := range p.kinks {
+			if low < kink && kink < high {
+				high = kink
+				break
+			}
+		}
+		least = min(least, lowest(against, low, high))
+		if high >= most {
+			return least
+		}
+		low = high
+	}
+}
+
+// lowest returns the minimum of a function that has but one between low and high, by golden section.
+func lowest(of func(float64) float64, low, high float64) float64 {
+	const golden, steps = .6180339887498949, 30
 	a, b := high-golden*(high-low), low+golden*(high-low)
-	atA, atB := against(a), against(b)
-	for range 30 {
+	atA, atB := of(a), of(b)
+	for range steps {
 		if atA < atB {
 			high, b, atB = b, a, atA
 			a = high - golden*(high-low)
-			atA = against(a)
+			atA = of(a)
 		} else {
 			low, a, atA = a, b, atB
 			b = low + golden*(high-low)
-			atB = against(b)
+			atB = of(b)
 		}
 	}
 	return min(atA, atB)
+}
+
+// kinks returns the two rates of the peers, in order, between which the odds tolerate more than the gap does; none is 0 and 0.
+func kinks(gap, odds float64) [2]float64 {
+	d := (1-gap)*(1-gap) - 4*gap/(odds-1)
+	if !(d > 0) {
+		return [2]float64{}
+	}
+	d = math.Sqrt(d)
+	return [2]float64{(1 - gap - d) / 2, (1 - gap + d) / 2}
 }

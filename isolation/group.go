@@ -63,6 +63,7 @@ type params struct {
 	rule         Rule
 	off          bool    // there is no rule
 	odds         float64 // √MinRatio
+	kinks        [2]float64
 	instances    int
 	logInstances float64
 	mostStrikes  float64 // more do not lengthen the quarantine
@@ -75,6 +76,7 @@ func newParams(r *Rule, instances int) *params {
 	}
 	p.rule = p.rule.WithDefaults()
 	p.odds = math.Sqrt(p.rule.MinRatio)
+	p.kinks = kinks(p.rule.MinGap/2, p.odds)
 	p.mostStrikes = math.Ceil(math.Log2(float64(p.rule.Max) / float64(p.rule.Base)))
 	return p.of(instances)
 }
