@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/cordon-go/cordon/adapter/nethttp"
 	"github.com/cordon-go/cordon/rule"
 	"github.com/cordon-go/cordon/sentinel"
 )
@@ -30,6 +31,11 @@ type Config struct {
 	// TrustForwarded keeps the X-Forwarded headers that requests bring and adds to them. By default they are replaced: set it only
 	// behind a proxy that sets them.
 	TrustForwarded bool `rule:"trustForwarded"`
+	// Region is where the gateway stands: requests go to the upstreams of that region while enough of them are in service; default: all regions are
+	// one.
+	Region string `rule:"region"`
+	// Isolation is what keeps sick upstreams out of service where the rules have no isolation rule that says so; default StandardIsolation.
+	Isolation Isolation `rule:"isolation"`
 	// Rules are the files that rules are taken from, at the start and at every change.
 	Rules []RuleFile `rule:"rules"`
 	// Routes are what is served; at least one. The order does not matter.
@@ -76,18 +82,37 @@ type Route struct {
 	// Methods are the methods that requests must have; default: any. Of routes with the same host and prefix, one that names the
 	// method wins.
 	Methods []string `rule:"methods"`
-	// Resource is what the engine calls requests of this route; default: the route's name. Routes may share one.
+	// Resource is what the engine calls requests of this route, and the service that its upstreams are instances of; default: the route's
+	// name. Routes may share one: then they share rules, while each judges its upstreams by its own requests.
 	Resource string `rule:"resource"`
 	// Origin is the origin of all requests of this route, whatever a header says.
 	Origin string `rule:"origin"`
-	// Upstreams are the base URLs (http or https) that requests are sent to in turn; at least one.
-	Upstreams []string `rule:"upstreams"`
+	// Upstreams are the instances that requests are sent to; at least one. In a document each is a base URL, or an object.
+	Upstreams []Upstream `rule:"upstreams"`
+	// Balance is how one of the upstreams in service is chosen; default balance.RoundRobin.
+	Balance Balance `rule:"balance"`
+	// HashHeader and HashCookie name the request header or the cookie whose value balance.ConsistentHash goes by; default, and for requests
+	// without: the client's address (the first of X-Forwarded-For, with Config.TrustForwarded).
+	HashHeader string `rule:"hashHeader"`
+	HashCookie string `rule:"hashCookie"`
+	// Retry says when a request is sent again, to another upstream.
+	Retry nethttp.Retry `rule:"retry"`
 	// StripPrefix takes the prefix off the path before it is sent.
 	StripPrefix bool `rule:"stripPrefix"`
 	// PreserveHost sends the Host that the client asked for; by default it is the upstream's.
 	PreserveHost bool `rule:"preserveHost"`
 	// Timeouts override the gateway's for this route.
 	Timeouts RouteTimeouts `rule:"timeouts"`
+}
+
+// Upstream is an instance that requests are sent to.
+type Upstream struct {
+	// URL is the base URL, http or https: what requests ask for is put below it. Required, each once in a route.
+	URL string `rule:"url"`
+	// Weight is its share of the requests relative to the others', .001 to 1,000,000; default 1.
+	Weight float64 `rule:"weight"`
+	// Region is where it stands; default: not known.
+	Region string `rule:"region"`
 }
 
 // RouteTimeouts override the gateway's timeouts of the same names for one route; each up to 24h.
@@ -175,9 +200,9 @@ func Parse(source string, data []byte) (Config, error) {
 		return Config{}, inDocument(source, problemsOf(err))
 	}
 	var c Config
-	problems := rule.Decode(node, &c, "")
+	problems := rule.Decode(spelledOut(node), &c, "")
 	if len(problems.Faults()) == 0 {
-		problems = c.problems()
+		problems = append(c.problems(), unweighted(node, c)...)
 		for i := range problems {
 			problems[i].Position = position(node, problems[i].Field)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cordon-go/cordon/adapter/nethttp"
 	"github.com/cordon-go/cordon/rule"
 	"github.com/cordon-go/cordon/sentinel"
 )
@@ -29,16 +30,16 @@ func TestLoadExample(t *testing.T) {
 		Routes: []Route{
 			{
 				Name: "orders", Host: "shop.example.com", Prefix: "/orders",
-				Upstreams: []string{"http://10.0.0.1:9000", "http://10.0.0.2:9000"},
+				Upstreams: urls("http://10.0.0.1:9000", "http://10.0.0.2:9000"),
 				Timeouts:  RouteTimeouts{ResponseHeader: 2 * time.Second},
 			},
 			{
 				Name: "orders-write", Host: "shop.example.com", Prefix: "/orders", Methods: []string{"POST", "PUT", "DELETE"},
-				Upstreams: []string{"http://10.0.0.1:9000"},
+				Upstreams: urls("http://10.0.0.1:9000"),
 			},
 			{
 				Name: "events", Prefix: "/events", StripPrefix: true, PreserveHost: true, Origin: "events",
-				Upstreams: []string{"https://events.internal/base"},
+				Upstreams: urls("https://events.internal/base"),
 			},
 		},
 	}, c)
@@ -69,7 +70,8 @@ func TestDefaults(t *testing.T) {
 		},
 		Limits: Limits{HeaderBytes: 64 << 10, BodyBytes: 10 << 20, ResponseHeaderBytes: 1 << 20},
 		Routes: []Route{{
-			Name: "r", Resource: "r", Upstreams: []string{"http://a"},
+			Name: "r", Resource: "r", Upstreams: []Upstream{{URL: "http://a", Weight: 1}},
+			Retry:    nethttp.Retry{Tries: 3, Budget: .1, MinPerSecond: 3},
 			Timeouts: RouteTimeouts{Dial: 3 * time.Second, Send: 30 * time.Second, ResponseHeader: 30 * time.Second},
 		}},
 	}, c)

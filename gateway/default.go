@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"slices"
 	"time"
 )
 
@@ -25,6 +26,11 @@ func (c Config) withDefaults() Config {
 		r.Host = hostName(r.Host)
 		r.Prefix = cleanPrefix(r.Prefix)
 		r.Resource = cmp.Or(r.Resource, r.Name)
+		r.Retry = r.Retry.WithDefaults()
+		r.Upstreams = slices.Clone(r.Upstreams)
+		for j := range r.Upstreams {
+			r.Upstreams[j].Weight = cmp.Or(r.Upstreams[j].Weight, 1)
+		}
 		r.Timeouts.Dial = cmp.Or(r.Timeouts.Dial, t.Dial)
 		r.Timeouts.Send = cmp.Or(r.Timeouts.Send, t.Send)
 		r.Timeouts.ResponseHeader = cmp.Or(r.Timeouts.ResponseHeader, t.ResponseHeader)

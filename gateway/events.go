@@ -10,11 +10,12 @@ import (
 
 	"github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/clock"
+	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/rule"
 )
 
 const (
-	maxChanges  = 256 // newest changes kept: breakers, rules, faults
+	maxChanges  = 256 // newest changes kept: breakers, instances, rules, faults
 	maxRefusals = 256 // kinds of refusals kept
 )
 
@@ -22,9 +23,9 @@ const (
 type Event struct {
 	// Time is when it happened; for refusals, the last time.
 	Time time.Time `json:"time"`
-	// What is "refused", "breaker", "rules" or "fault".
+	// What is "refused", "breaker", "isolation", "rules", "warning" or "fault".
 	What string `json:"what"`
-	// Kind, Rule and Resource say which rule it is about, and where.
+	// Kind, Rule and Resource (of isolation: the service) say which rule it is about, and where.
 	Kind     string `json:"kind,omitempty"`
 	Rule     string `json:"rule,omitempty"`
 	Resource string `json:"resource,omitempty"`
@@ -64,7 +65,7 @@ func newEvents(clk clock.Clock, log *limitedLog) *events {
 }
 
 func (e *events) observer() cordon.Observer {
-	return cordon.Observer{Block: e.block, Breaker: e.breaker, Report: e.report, Fault: e.fault}
+	return cordon.Observer{Block: e.block, Breaker: e.breaker, Isolation: e.isolation, Report: e.report, Fault: e.fault}
 }
 
 func (e *events) block(b cordon.BlockEvent) {
@@ -104,6 +105,17 @@ func (e *events) breaker(b cordon.BreakerEvent) {
 	e.change(Event{
 		Time: b.Time, What: "breaker", Kind: cordon.KindBreaker.String(), Rule: b.RuleID, Resource: b.Resource,
 		Text: b.Transition.From.String() + " → " + b.Transition.To.String() + ": " + b.Transition.Reason, Shadow: b.Shadow,
+	})
+}
+
+func (e *events) isolation(i cordon.IsolationEvent) { e.decided(i.Event, i.Time) }
+
+// region takes a balancer's decision about a region.
+func (e *events) region(i isolation.Event) { e.decided(i, e.clk.Wall(i.At)) }
+
+func (e *events) decided(i isolation.Event, at time.Time) {
+	e.change(Event{
+		Time: at, What: "isolation", Kind: "isolation", Rule: i.RuleID, Resource: i.Service, Text: isolationText(&i), Shadow: i.Shadow,
 	})
 }
 

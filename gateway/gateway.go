@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -66,16 +67,21 @@ func New(cfg Config, opts ...Option) (*Gateway, error) {
 	}
 	g.eng = eng
 	g.close = sync.OnceValue(g.shut)
-	g.table = newTable(g.routes())
 	g.admin = g.adminHandler()
-	if err := g.watch(); err != nil {
+	routes, err := g.routes()
+	if err == nil {
+		g.table = newTable(routes)
+		err = g.watch()
+	}
+	if err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
+	g.warnOfRegion()
 	return g, nil
 }
 
 // routes builds the routes, and the transports that they share.
-func (g *Gateway) routes() []*route {
+func (g *Gateway) routes() ([]*route, error) {
 	shared := map[RouteTimeouts]*http.Transport{}
 	var routes []*route
 	for _, r := range g.cfg.Routes {
@@ -85,12 +91,16 @@ func (g *Gateway) routes() []*route {
 			shared[r.Timeouts] = transport
 			g.transports = append(g.transports, transport)
 		}
-		routes = append(routes, newRoute(r, g.cfg, transport, g.eng, g.log))
+		rt, err := newRoute(r, g.cfg, transport, g.eng, g.log, g.events)
+		if err != nil {
+			return nil, err
+		}
+		routes = append(routes, rt)
 	}
-	return routes
+	return routes, nil
 }
 
-// watch takes rules from the configured files.
+// watch takes rules from the configured files, and then the gateway's own.
 func (g *Gateway) watch() error {
 	for _, f := range g.cfg.Rules {
 		decode := cordon.Decoder(cordon.Native)
@@ -106,7 +116,31 @@ func (g *Gateway) watch() error {
 		}
 		g.watches = append(g.watches, w)
 	}
-	return nil
+	if g.cfg.Isolation == NoIsolation {
+		return nil
+	}
+	own := ownRules{g.cfg.Isolation.preset()}
+	_, err := g.eng.Watch(context.Background(), own, own.decode)
+	return err
+}
+
+// warnOfRegion warns if no upstream is where the gateway is: mostly a misspelt name, which would send requests anywhere.
+func (g *Gateway) warnOfRegion() {
+	if g.cfg.Region == "" {
+		return
+	}
+	for _, r := range g.cfg.Routes {
+		if slices.ContainsFunc(r.Upstreams, func(u Upstream) bool { return u.Region == g.cfg.Region }) {
+			return
+		}
+	}
+	g.warn("no upstream is in the gateway's region", g.cfg.Region)
+}
+
+// warn puts a warning among the events and into the log.
+func (g *Gateway) warn(msg, about string) {
+	g.events.change(Event{Time: g.opts.clk.Wall(g.opts.clk.Now()), What: "warning", Text: msg + ": " + about})
+	g.log.log(slog.LevelWarn, msg, about, slog.String("about", about))
 }
 
 // warnOfIdleRules warns of rules that name a resource no route has: mostly a misspelt name, which would leave a route unprotected.
@@ -122,8 +156,7 @@ func (g *Gateway) warnOfIdleRules() {
 	if more := len(idle) - 10; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	g.events.change(Event{Time: g.opts.clk.Wall(g.opts.clk.Now()), What: "warning", Text: "no route has the resource of these rules: " + text})
-	g.log.log(slog.LevelWarn, "no route has the resource of some rules", text, slog.String("rules", text))
+	g.warn("no route has the resource of these rules", text)
 }
 
 // idleRules returns the rules that name a resource no route has, as "flow orders (for ordres)".
@@ -147,6 +180,9 @@ func (g *Gateway) idleRules() []string {
 	}
 	for _, r := range rules.Breaker {
 		add("breaker", r.Meta())
+	}
+	for _, r := range rules.Isolation {
+		add("isolation", r.Meta())
 	}
 	return idle
 }

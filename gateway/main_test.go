@@ -26,9 +26,18 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const day = 24 * time.Hour
 
+// urls are upstreams of the same weight.
+func urls(urls ...string) []Upstream {
+	list := make([]Upstream, len(urls))
+	for i, u := range urls {
+		list[i].URL = u
+	}
+	return list
+}
+
 // oneRoute is a configuration of the one route "r" to the upstreams.
 func oneRoute(upstreams ...string) Config {
-	return Config{Routes: []Route{{Name: "r", Upstreams: upstreams}}}
+	return Config{Routes: []Route{{Name: "r", Upstreams: urls(upstreams...)}}}
 }
 
 func atOnce(limit int) Option {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/adapter/nethttp"
+	"github.com/cordon-go/cordon/balance"
+	"github.com/cordon-go/cordon/isolation"
 )
 
 // A route serves the requests of one Route.
@@ -23,19 +25,22 @@ type route struct {
 	log     *limitedLog
 }
 
-func newRoute(r Route, c Config, transport http.RoundTripper, eng *cordon.Engine, log *limitedLog) *route {
-	rt := &route{Route: r, maxBody: c.Limits.BodyBytes, log: log}
-	ups := &upstreams{transport: transport, preserveHost: r.PreserveHost}
-	for _, s := range r.Upstreams {
-		u, err := upstreamURL(s)
-		if err != nil {
-			panic(err) // the configuration was checked
-		}
-		ups.urls = append(ups.urls, u)
+func newRoute(r Route, c Config, transport http.RoundTripper, eng *cordon.Engine, log *limitedLog, events *events) (*route, error) {
+	pool, err := nethttp.NewPool(eng, r.Resource, targets(r.Upstreams), nethttp.PoolConfig{
+		Base:         transport,
+		Balance:      balance.Options{Region: c.Region, Strategy: balance.Strategy(r.Balance), OnRegion: events.region},
+		HashBy:       r.hashBy(),
+		Retry:        r.Retry,
+		PreserveHost: r.PreserveHost,
+		Outcome:      upstreamOutcome,
+	})
+	if err != nil {
+		return nil, err
 	}
+	rt := &route{Route: r, maxBody: c.Limits.BodyBytes, log: log}
 	proxy := &httputil.ReverseProxy{
 		Rewrite:       func(p *httputil.ProxyRequest) { rt.rewrite(p, c.TrustForwarded) },
-		Transport:     ups,
+		Transport:     pool,
 		FlushInterval: -1, // what has come is passed on at once
 		ErrorHandler:  rt.fail,
 		ErrorLog:      log.std("proxy of route " + r.Name),
@@ -52,7 +57,7 @@ func newRoute(r Route, c Config, transport http.RoundTripper, eng *cordon.Engine
 		opts = append(opts, nethttp.WithOrigin(nethttp.Header(c.OriginHeader)))
 	}
 	rt.guarded = nethttp.Middleware(eng, opts...)(proxy)
-	return rt
+	return rt, nil
 }
 
 // ServeHTTP answers what is the client's fault and can be known beforehand without asking the engine.
@@ -82,6 +87,16 @@ func outcome(e nethttp.Ending) cordon.Outcome {
 		return cordon.Ignored
 	}
 	return e.Default
+}
+
+// upstreamOutcome is the pool's, but for what the client did to its own request: no upstream is to blame for it.
+func upstreamOutcome(a nethttp.Attempt) isolation.Outcome {
+	if a.Err != nil {
+		if _, ok := clientFailure(a.Request.Context()); ok {
+			return isolation.Ignored
+		}
+	}
+	return a.Default
 }
 
 // rewrite makes the request to be sent out of the one received; its upstream is chosen later.
@@ -122,6 +137,8 @@ func blame(ctx context.Context, err error) (status int, level slog.Level) {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return nethttp.StatusClientClosed, slog.LevelInfo
+	case errors.Is(err, isolation.ErrNoInstance), errors.Is(err, isolation.ErrAllOut):
+		return http.StatusServiceUnavailable, slog.LevelWarn
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return http.StatusGatewayTimeout, slog.LevelWarn
 	}

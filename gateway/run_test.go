@@ -160,7 +160,7 @@ func TestReadiness(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("cordon: 1\nflow: [{id: none, resource: r, limit: many}]\n"), 0o600))
 	g.waitFor(func() bool {
 		sources := g.Engine().Snapshot().Sources
-		return len(sources) == 1 && sources[0].LastError != ""
+		return len(sources) == 2 && sources[0].LastError != "" // the other one is the gateway's own
 	})
 	require.Equal(t, 200, g.adminGet("/readyz").status)
 	require.Equal(t, 429, g.get("/").status, "the last good rules stay")

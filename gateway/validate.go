@@ -3,11 +3,12 @@ package gateway
 import (
 	"fmt"
 	"net"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/cordon-go/cordon/adapter/nethttp"
+	"github.com/cordon-go/cordon/balance"
 	"github.com/cordon-go/cordon/rule"
 	"github.com/cordon-go/cordon/sentinel"
 )
@@ -40,6 +41,9 @@ func (c Config) problems() rule.Problems {
 	f.limits(c.Limits)
 	if c.OriginHeader != "" && !isToken(c.OriginHeader) {
 		f.add("originHeader", fmt.Sprintf("%q is no header's name", c.OriginHeader), "a name like X-Client")
+	}
+	if int(c.Isolation) >= len(c.Isolation.Values()) {
+		f.add("isolation", "no such isolation", "one of "+strings.Join(c.Isolation.Values(), ", "))
 	}
 	f.rules(c.Rules)
 	f.routes(c.Routes)
@@ -154,33 +158,41 @@ func (f *faults) route(at string, r Route) {
 			f.add(fmt.Sprintf("%s.methods[%d]", at, j), fmt.Sprintf("%q is no method", m), "a method in capital letters, as GET")
 		}
 	}
-	if len(r.Upstreams) == 0 {
-		f.add(at+".upstreams", "there is no upstream", "at least one base URL")
-	}
-	for j, u := range r.Upstreams {
-		if _, err := upstreamURL(u); err != nil {
-			f.add(fmt.Sprintf("%s.upstreams[%d]", at, j), err.Error(), "a base URL, as http://10.0.0.1:8080")
-		}
-	}
+	f.upstreams(at, r)
 	f.duration(at+".timeouts.dial", r.Timeouts.Dial, maxTimeout)
 	f.duration(at+".timeouts.send", r.Timeouts.Send, maxTimeout)
 	f.duration(at+".timeouts.responseHeader", r.Timeouts.ResponseHeader, maxTimeout)
 }
 
-// upstreamURL checks and parses an upstream's base URL.
-func upstreamURL(s string) (*url.URL, error) {
-	u, err := url.Parse(s)
-	switch {
-	case err != nil:
-		return nil, err
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("%q is neither http nor https", s)
-	case u.Hostname() == "":
-		return nil, fmt.Errorf("%q has no host", s)
-	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return nil, fmt.Errorf("%q has more than scheme, host and path", s)
+// upstreams checks where a route's requests go, and how.
+func (f *faults) upstreams(at string, r Route) {
+	if len(r.Upstreams) == 0 {
+		f.add(at+".upstreams", "there is no upstream", "at least one base URL")
 	}
-	return u, nil
+	for _, p := range nethttp.CheckTargets(targets(r.Upstreams)) {
+		f.add(at+".upstreams"+p.Field, p.Message, p.Want)
+	}
+	if int(r.Balance) >= len(r.Balance.Values()) {
+		f.add(at+".balance", "no such strategy", "one of "+strings.Join(r.Balance.Values(), ", "))
+	}
+	for field, name := range map[string]string{"hashHeader": r.HashHeader, "hashCookie": r.HashCookie} {
+		switch {
+		case name == "":
+		case !isToken(name):
+			f.add(at+"."+field, fmt.Sprintf("%q is no name of that kind", name), "a name like X-User or session")
+		case r.Balance != Balance(balance.ConsistentHash):
+			f.add(at+"."+field, "is used only to choose upstreams by hash", "balance: consistentHash besides")
+		}
+	}
+	if r.HashHeader != "" && r.HashCookie != "" {
+		f.add(at+".hashCookie", "there is a hashHeader already", "one of the two")
+	}
+	for _, p := range r.Retry.Problems() {
+		f.add(at+".retry."+p.Field, p.Message, p.Want)
+	}
+	if r.Retry.Off && r.Retry != (nethttp.Retry{Off: true}) {
+		f.add(at+".retry", "is off, and has settings all the same", "off: true alone, or the settings without it")
+	}
 }
 
 // isToken reports whether s is a token as methods and header names are (RFC 9110, section 5.6.2).
