@@ -77,6 +77,7 @@ func (p *plan) isOf(view *isolation.View, now time.Duration) bool {
 func (b *Balancer) compile(view *isolation.View, now time.Duration) *plan {
 	p := &plan{view: view, allOwn: true}
 	var own, others selection
+	own.grow(len(view.Candidates)) // mostly they are the caller's
 	if !b.divides(view) {
 		for i := range view.Candidates {
 			own.add(p, i, 1)
@@ -104,6 +105,11 @@ type selection struct {
 	steady, all       []int32
 	weights, allOfAll []float64
 	probes            float64 // the weight of those that only take probes
+}
+
+func (s *selection) grow(n int) {
+	s.steady, s.all = make([]int32, 0, n), make([]int32, 0, n)
+	s.weights, s.allOfAll = make([]float64, 0, n), make([]float64, 0, n)
 }
 
 func (s *selection) add(p *plan, i int, factor float64) {

@@ -25,9 +25,10 @@ type zone struct {
 const regionGap = .5
 
 // regionRule is the rule of the group of regions. Any but the last may be out, and there is no fallback: what it would be for, a fault
-// common to all, is no region's sickness. Probes go on at least once a minute, for they cost a single call.
+// common to all, is no region's sickness. Probes go on at least every 30 seconds, for they cost a single call, and should the other regions fail meanwhile
+// nothing else would say that this one is well again.
 func regionRule() *isolation.Rule {
-	return &isolation.Rule{ID: "regions", MinGap: regionGap, GrossRate: 1, MaxShare: 1, NoFallback: true, Max: time.Minute}
+	return &isolation.Rule{ID: "regions", MinGap: regionGap, GrossRate: 1, MaxShare: 1, NoFallback: true, Max: 30 * time.Second}
 }
 
 // unnamed is the address of the region whose name is not known.
@@ -129,6 +130,30 @@ func (b *Balancer) share(view *isolation.View, inService float64) float64 {
 	return inService / back
 }
 
+// Share returns which share of the calls goes to the own region now, 0 to 1; 1 if all regions are one.
+func (b *Balancer) Share(now time.Duration) float64 {
+	switch p := b.current(now, false); {
+	case p.others.steady == nil, p.own.steady != nil && p.allOwn:
+		return 1
+	case p.own.steady == nil:
+		return 0
+	default:
+		return float64(p.keep) / (1 << 64)
+	}
+}
+
+// Regions returns how the regions stand, as instances of a group of their own whose addresses are the regions' names. It reports false if
+// they are not watched: there is one only, or the caller's is not known, or nothing has been picked yet.
+func (b *Balancer) Regions(now time.Duration) (isolation.Snapshot, bool) {
+	b.mu.Lock()
+	g := b.regions
+	b.mu.Unlock()
+	if g == nil {
+		return isolation.Snapshot{}, false
+	}
+	return g.Snapshot(now), true
+}
+
 // region chooses between the own region and the others.
 func (b *Balancer) region(p *plan, r *Request) *set {
 	switch {
@@ -138,7 +163,7 @@ func (b *Balancer) region(p *plan, r *Request) *set {
 		return &p.others
 	case p.allOwn:
 		if p.watch != nil {
-			if every := b.recent.explores(); every != 0 && b.ticks.Add(1)%every == 0 {
+			if explored := b.recent.explored(); explored != 0 && spread(b.ticks.Add(1), stepRegion) < explored {
 				return &p.others
 			}
 		}
@@ -179,16 +204,16 @@ func (r *recent) count(failed bool) {
 	}
 }
 
-// explores returns which of the calls tries the other regions though the own one gets all: every 4th when half of them fail there, every 16th when a
-// fifth does, and 0 otherwise: none. If the other regions fail as well nothing is lost by it.
-func (r *recent) explores() uint64 {
+// explored returns the limit of the share of calls that try the other regions though the own one gets all: a quarter when half of them fail there,
+// a 16th when a fifth does, and 0 otherwise. If the other regions fail as well nothing is lost by it.
+func (r *recent) explored() uint64 {
 	w := r.word.Load()
 	calls, fails := w>>32, w&(1<<32-1)
 	switch {
 	case calls < recentFirst || fails*5 < calls:
 		return 0
 	case fails*2 < calls:
-		return 16
+		return 1 << 60
 	}
-	return 4
+	return 1 << 62
 }

@@ -261,6 +261,54 @@ func TestLostRegionIsLeft(t *testing.T) {
 	})
 }
 
+// A probe that is due in the own region, and makes every choice one of two steps, does not keep the others from being explored.
+func TestLostRegionWithAProbe(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s Strategy) {
+		w, events := lost(t, s, 5)
+		w.probing(names(in("eu", 5))[0])
+		require.NotNil(t, w.pick(Request{})) // whoever has the probe keeps it
+		w.calls(2000, w.failing(1, "eu"))
+		require.Less(t, inRegion(w.calls(1000, w.failing(1, "eu")), "eu"), .01)
+		require.Len(t, *events, 1)
+	})
+}
+
+// While another region serves, and begins to fail too, the own one that is well again is taken up in a short time.
+func TestRegionsFailInTurn(t *testing.T) {
+	t.Parallel()
+	w, _ := lost(t, RoundRobin, 5)
+	for range 120 {
+		w.calls(1000, w.failing(1, "eu"))
+	}
+	require.Less(t, w.Share(w.now), .2)
+	for range 45 {
+		w.calls(1000, w.failing(1, "us", "asia"))
+	}
+	require.Greater(t, inRegion(w.calls(1000, w.failing(1, "us", "asia")), "eu"), .95)
+}
+
+func TestRegionsExplained(t *testing.T) {
+	t.Parallel()
+	w, _ := lost(t, RoundRobin, 5)
+	_, watched := w.Regions(0)
+	require.False(t, watched)
+	require.EqualValues(t, 1, w.Share(0))
+	w.out(names(in("eu", 5))[1:3]...)
+	require.InDelta(t, .6/.8, w.Share(0), 1e-9)
+	w.calls(4000, w.failing(1, "eu"))
+	require.Zero(t, w.Share(w.now))
+	s, watched := w.Regions(w.now)
+	require.True(t, watched)
+	require.Equal(t, "orders", s.Service)
+	states := map[string]string{}
+	for _, i := range s.Instances {
+		states[i.Address] = i.State.String()
+	}
+	require.Equal(t, map[string]string{"us": "in service", "eu": "quarantined", "asia": "in service"}, states)
+	require.EqualValues(t, 1, newWorld(t, Options{}, in("eu", 3)).Share(0))
+}
+
 // Its share grows back slowly.
 func TestLostRegionComesBackSlowly(t *testing.T) {
 	t.Parallel()
@@ -356,7 +404,7 @@ func TestRecent(t *testing.T) {
 	for _, c := range []struct {
 		fails, of int
 		want      uint64
-	}{{0, 1000, 0}, {7, 7, 0}, {8, 8, 4}, {1, 6, 0}, {1, 4, 16}, {1, 3, 16}, {1, 2, 4}, {1, 1, 4}} {
+	}{{0, 1000, 0}, {7, 7, 0}, {8, 8, 1 << 62}, {1, 6, 0}, {1, 4, 1 << 60}, {1, 3, 1 << 60}, {1, 2, 1 << 62}, {1, 1, 1 << 62}} {
 		var r recent
 		n := c.of
 		if c.of < 7 {
@@ -365,7 +413,7 @@ func TestRecent(t *testing.T) {
 		for i := range n {
 			r.count(i%c.of < c.fails)
 		}
-		require.Equal(t, c.want, r.explores(), fmt.Sprint(c))
+		require.Equal(t, c.want, r.explored(), fmt.Sprint(c))
 	}
 	var r recent
 	for range 10_000 {
@@ -374,5 +422,5 @@ func TestRecent(t *testing.T) {
 	for range 3 * recentCalls {
 		r.count(false)
 	}
-	require.Zero(t, r.explores(), "what is long ago is forgotten")
+	require.Zero(t, r.explored(), "what is long ago is forgotten")
 }

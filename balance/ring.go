@@ -50,8 +50,10 @@ func newRing(who []int32, weights []float64, members []isolation.Candidate, boun
 		// Who is heavier than most gets more points, for the nearest point of one instance cannot be nearer than its next one.
 		times := max(math.Ceil(share/unit*(1-1e-9)), 1)
 		r.nodes[i] = node{stretch: min(times*(unit/share), farthest), share: share / total, who: who[i]}
-		for _, place := range places(members[who[i]].Member.Address(), pointsPerNode*int(times)) {
-			keys = append(keys, place&^r.mask|uint64(i))
+		h := place(members[who[i]].Member.Address())
+		for range pointsPerNode * int(times) {
+			h += golden
+			keys = append(keys, mix(h)&^r.mask|uint64(i))
 		}
 	}
 	r.first, r.shift, r.points = scatter(keys)
@@ -67,18 +69,14 @@ func atLeast(x float64) float64 {
 	return math.Ldexp(1, exp)
 }
 
-// places returns the places of the points of an address. They must never change from one version to the next: another process may have the other one.
-func places(address string, n int) []uint64 {
+// place returns the hash of an address, from which its points' places follow. It must never change from one version to the next: another process may
+// have the other one.
+func place(address string) uint64 {
 	h := uint64(0xcbf29ce484222325) // FNV-1a
 	for i := range len(address) {
 		h = (h ^ uint64(address[i])) * 0x100000001b3
 	}
-	at := make([]uint64, n)
-	for i := range at {
-		h += golden
-		at[i] = mix(h)
-	}
-	return at
+	return h
 }
 
 // owner returns the node that a hash belongs to.

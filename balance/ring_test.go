@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -162,7 +163,8 @@ func TestRingModel(t *testing.T) {
 				// Of all points the first after the probe ...
 				who, distance := -1, uint64(math.MaxUint64)
 				for i := range list {
-					for _, p := range places(list[i].Address, pointsPerNode*int(math.Round(times(weights, i)))) {
+					for k := range pointsPerNode * int(math.Round(times(weights, i))) {
+						p := mix(place(list[i].Address) + golden*uint64(k+1))
 						if d := p&^r.mask - at&^r.mask; d < distance {
 							who, distance = i, d
 						}
@@ -291,4 +293,38 @@ func TestHashOfARetry(t *testing.T) {
 		second[a] = true
 	}
 	require.Len(t, second, 10)
+}
+
+// A hash is looked up in about the same few steps however many instances there are (faults #98).
+func TestRingSteps(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{3, 100, 10_000} {
+		w := hashing(t, in("", n))
+		w.call(Request{}, 0)
+		r := w.plan.Load().own.steady.(*ring)
+		steps := uint32(0)
+		const probes = 50_000
+		for i := range uint64(probes) {
+			part := mix(i) >> r.shift
+			steps += 1 + r.first[part+1] - r.first[part]
+		}
+		require.Less(t, float64(steps)/probes, 2.1, "of %d", n)
+	}
+}
+
+// What a plan keeps for an instance beside the group's own.
+func TestMemoryPerInstance(t *testing.T) {
+	t.Parallel()
+	const n = 10_000
+	weights := make([]float64, n)
+	for i := range weights {
+		weights[i] = 1 + float64(i%10)
+	}
+	members := hashing(t, in("", n)).group.View(0).Candidates
+	turns := newTurns(numbers(n), weights, nil)
+	require.LessOrEqual(t, cap(turns.slots)*int(unsafe.Sizeof(slot{})), 24*n)
+	pairs := newPairs(numbers(n), weights, members, nil)
+	require.LessOrEqual(t, cap(pairs.tickets)*int(unsafe.Sizeof(ticket{}))+8*cap(pairs.weights), 24*n)
+	ring := newRing(numbers(n), slices.Repeat([]float64{1}, n), members, 1.25, nil)
+	require.LessOrEqual(t, 8*cap(ring.points)+4*cap(ring.first)+cap(ring.nodes)*int(unsafe.Sizeof(node{})), 150*n)
 }
