@@ -1,0 +1,6 @@
+//go:build race
+
+package worlds_test
+
+// raceEnabled tells that everything takes ten times as long.
+const raceEnabled = true
