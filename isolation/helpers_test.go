@@ -73,8 +73,8 @@ func (p *play) wait(d time.Duration) {
 	p.g.Tick(p.now)
 }
 
-// till lets time pass up to that reading.
-func (p *play) till(at time.Duration) { p.wait(at - p.now) }
+// till lets time pass up to that reading, if it is to come.
+func (p *play) till(at time.Duration) { p.wait(max(at-p.now, 0)) }
 
 // calm gives all but the sick ones so many good calls each, 10ms apart.
 func (p *play) calm(rounds int, sick ...int) {
