@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cordon-go/cordon/adapter/nethttp"
+	"github.com/cordon-go/cordon/balance"
 	"github.com/cordon-go/cordon/rule"
 	"github.com/cordon-go/cordon/sentinel"
 )
@@ -22,7 +23,7 @@ func TestLoadExample(t *testing.T) {
 		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:8081", Grace: 20 * time.Second,
 		Timeouts:     Timeouts{ReadHeader: 5 * time.Second, ResponseHeader: 10 * time.Second},
 		Limits:       Limits{BodyBytes: 1 << 20},
-		OriginHeader: "X-Client",
+		OriginHeader: "X-Client", Region: "eu-1", Isolation: CarefulIsolation,
 		Rules: []RuleFile{
 			{File: "testdata/rules.yaml"},
 			{File: "testdata/legacy.flow.json", Format: Sentinel, Kind: sentinel.Flow, Dialect: sentinel.Java},
@@ -30,7 +31,9 @@ func TestLoadExample(t *testing.T) {
 		Routes: []Route{
 			{
 				Name: "orders", Host: "shop.example.com", Prefix: "/orders",
-				Upstreams: urls("http://10.0.0.1:9000", "http://10.0.0.2:9000"),
+				Upstreams: []Upstream{{URL: "http://10.0.0.1:9000", Region: "eu-1"}, {URL: "http://10.0.0.2:9000", Region: "eu-2", Weight: 2}},
+				Balance:   Balance(balance.LeastInFlight),
+				Retry:     nethttp.Retry{Tries: 2, Budget: .2, MinPerSecond: 1},
 				Timeouts:  RouteTimeouts{ResponseHeader: 2 * time.Second},
 			},
 			{
@@ -107,6 +110,28 @@ func TestFaultyConfigurations(t *testing.T) {
 		{"bad upstream", "routes: [{name: a, upstreams: ['http://a', 'ftp://b']}]", rule.Position{Line: 1, Column: 44}, "routes[0].upstreams[1]", "neither"},
 		{"upstream without host", "routes: [{name: a, upstreams: ['http:///x']}]", rule.Position{Line: 1, Column: 32}, "routes[0].upstreams[0]", "no host"},
 		{"upstream with query", "routes: [{name: a, upstreams: ['http://a?x=1']}]", rule.Position{Line: 1, Column: 32}, "routes[0].upstreams[0]", "more than"},
+		{"the same upstream", "routes: [{name: a, upstreams: ['http://a', 'http://A:80/']}]", rule.Position{Line: 1, Column: 44}, "routes[0].upstreams[1]", "[0] already"},
+		{"the same upstream as an object", "routes: [{name: a, upstreams: ['http://a', {url: 'http://a'}]}]", rule.Position{Line: 1, Column: 50}, "routes[0].upstreams[1].url", "[0] already"},
+		{"a number as upstream", "routes: [{name: a, upstreams: [8080]}]", rule.Position{Line: 1, Column: 32}, "routes[0].upstreams[0].url", "a number"},
+		{"a list as upstream", "routes: [{name: a, upstreams: [['http://a']]}]", rule.Position{Line: 1, Column: 32}, "routes[0].upstreams[0].url", "a list"},
+		{"nothing as upstream", "routes: [{name: a, upstreams: [~]}]", rule.Position{Line: 1, Column: 32}, "routes[0].upstreams[0].url", "no value"},
+		{"a text instead of upstreams", "routes: [{name: a, upstreams: 'http://a'}]", rule.Position{Line: 1, Column: 31}, "routes[0].upstreams", "a text"},
+		{"no URL", "routes: [{name: a, upstreams: [{weight: 2}]}]", rule.Position{Line: 1, Column: 32}, "routes[0].upstreams[0].url", "missing"},
+		{"unknown key of an upstream", "routes: [{name: a, upstreams: [{url: 'http://a', wieght: 2}]}]", rule.Position{Line: 1, Column: 50}, "", "wieght"},
+		{"weight 0", "routes: [{name: a, upstreams: [{url: 'http://a', weight: 0}]}]", rule.Position{Line: 1, Column: 58}, "routes[0].upstreams[0].weight", "no weight"},
+		{"negative weight", "routes: [{name: a, upstreams: [{url: 'http://a', weight: -1}]}]", rule.Position{Line: 1, Column: 58}, "routes[0].upstreams[0].weight", "out of range"},
+		{"huge weight", "routes: [{name: a, upstreams: [{url: 'http://a', weight: 1e9}]}]", rule.Position{Line: 1, Column: 58}, "routes[0].upstreams[0].weight", "out of range"},
+		{"weight beyond numbers", "routes: [{name: a, upstreams: [{url: 'http://a', weight: 1e999}]}]", rule.Position{Line: 1, Column: 58}, "routes[0].upstreams[0].weight", ""},
+		{"no region", "routes: [{name: a, upstreams: [{url: 'http://a', region: ' eu'}]}]", rule.Position{Line: 1, Column: 58}, "routes[0].upstreams[0].region", "no region"},
+		{"no strategy", "routes: [{name: a, balance: roundrobin, upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 29}, "routes[0].balance", "roundRobin"},
+		{"hash for nothing", "routes: [{name: a, hashHeader: X, upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 32}, "routes[0].hashHeader", "only to choose"},
+		{"hash by no name", "routes: [{name: a, balance: consistentHash, hashCookie: 'a b', upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 57}, "routes[0].hashCookie", "no name"},
+		{"hash by two", "routes: [{name: a, balance: consistentHash, hashHeader: X, hashCookie: y, upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 72}, "routes[0].hashCookie", "already"},
+		{"too many tries", "routes: [{name: a, retry: {tries: 11}, upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 35}, "routes[0].retry.tries", "out of range"},
+		{"too large a budget", "routes: [{name: a, retry: {budget: 2}, upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 36}, "routes[0].retry.budget", "out of range"},
+		{"too many retries", "routes: [{name: a, retry: {minPerSecond: 1e6}, upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 42}, "routes[0].retry.minPerSecond", "out of range"},
+		{"off and on", "routes: [{name: a, retry: {off: true, tries: 2}, upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 27}, "routes[0].retry", "off"},
+		{"no isolation", lines("isolation: on", good), rule.Position{Line: 1, Column: 12}, "isolation", "on"},
 		{"relative prefix", "routes: [{name: a, prefix: x, upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 28}, "routes[0].prefix", "no path"},
 		{"dots in the prefix", "routes: [{name: a, prefix: /x/../y, upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 28}, "routes[0].prefix", "no path"},
 		{"host with port", "routes: [{name: a, host: 'a:80', upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 26}, "routes[0].host", "no host"},
@@ -147,6 +172,23 @@ func TestFaultyConfigurations(t *testing.T) {
 	require.Contains(t, err.Error(), "gw.yaml:1:8")
 }
 
+// An upstream is its URL or an object; aliases of either are what they stand for, and keep their places.
+func TestUpstreamsOfDocuments(t *testing.T) {
+	t.Parallel()
+	c, err := Parse("gw.yaml", []byte(lines("region: eu", "isolation: off", "routes:",
+		"- {name: a, upstreams: &u [http://a, &b {url: http://b, weight: .5, region: eu}, {url: http://c}]}",
+		"- {name: b, prefix: /b, upstreams: *u, balance: random, retry: {off: true}}",
+		"- {name: c, prefix: /c, upstreams: [*b, 'http://d']}")))
+	require.NoError(t, err)
+	require.Equal(t, NoIsolation, c.Isolation)
+	all := []Upstream{{URL: "http://a"}, {URL: "http://b", Weight: .5, Region: "eu"}, {URL: "http://c"}}
+	require.Equal(t, all, c.Routes[0].Upstreams)
+	require.Equal(t, all, c.Routes[1].Upstreams)
+	require.Equal(t, []Upstream{all[1], {URL: "http://d"}}, c.Routes[2].Upstreams)
+	require.Equal(t, nethttp.Retry{Off: true}, c.Routes[1].Retry)
+	require.Equal(t, Balance(balance.Random), c.Routes[1].Balance)
+}
+
 // faults #64 over a configuration: a misspelt key or a bad value is refused, never read as zero.
 func TestNewRefusesWhatParseDoes(t *testing.T) {
 	t.Parallel()
@@ -176,6 +218,7 @@ func FuzzParse(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(string(example))
 	f.Add("routes: [{name: a, upstreams: ['http://a']}]")
+	f.Add("routes: [{name: a, balance: consistentHash, hashHeader: X, retry: {off: true}, upstreams: ['http://a', {url: 'http://b', weight: 2, region: x}]}]")
 	f.Add(`{"routes":[{"name":"a","host":"*.x","methods":["GET"],"upstreams":["http://[::1]:80/%41"]}]}`)
 	f.Fuzz(func(t *testing.T, doc string) {
 		c, err := Parse("fuzz", []byte(doc))

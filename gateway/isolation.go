@@ -93,7 +93,7 @@ func isolationText(e *isolation.Event) string {
 		b.WriteString(" for " + (e.Until - e.At).Round(100*time.Millisecond).String())
 	}
 	if e.Kind == isolation.EventQuarantined && e.Strikes > 0 {
-		fmt.Fprintf(&b, " (sick again, %d times before)", e.Strikes)
+		fmt.Fprintf(&b, " (strike %d)", e.Strikes+1)
 	}
 	if e.Reason != "" {
 		b.WriteString(": " + e.Reason)
