@@ -25,12 +25,30 @@ func Native(source string, data []byte) (Decoded, error) {
 	if problems := nativeHead(root, source); len(problems) > 0 {
 		return Decoded{}, problems
 	}
+	return nativeSections(root, source), nil
+}
+
+// NativeWithin reads rules that stand within a document of another kind: an object like a native document, which may leave out `cordon: 1`. The
+// problems have the positions of the node, which stays as it is.
+func NativeWithin(source string, root *rule.Node) (Decoded, error) {
+	if root.Kind != rule.Object || root.Field("cordon") != nil {
+		if problems := nativeHead(root, source); len(problems) > 0 {
+			return Decoded{}, problems
+		}
+	} else if problems := unknownSections(root, source); len(problems) > 0 {
+		return Decoded{}, problems
+	}
+	return nativeSections(root, source), nil
+}
+
+// nativeSections reads the lists of rules.
+func nativeSections(root *rule.Node, source string) Decoded {
 	var d Decoded
 	d.Rules.Flow = section[flow.Rule](&d, root, "flow", source)
 	d.Rules.Concurrency = section[flow.ConcurrencyRule](&d, root, "concurrency", source)
 	d.Rules.Breaker = section[breaker.Rule](&d, root, "breaker", source)
 	d.Rules.Isolation = section[isolation.Rule](&d, root, "isolation", source)
-	return d, nil
+	return d
 }
 
 // nativeHead checks that a document is one of ours, of a version we know, with keys we know.
@@ -50,9 +68,14 @@ func nativeHead(root *rule.Node, source string) rule.Problems {
 	case version.Kind != rule.Number || version.Text != strconv.Itoa(nativeVersion):
 		fault(version.Pos, "cordon", "unknown version of the document: "+version.Text, "1")
 	}
-	for _, p := range rule.UnknownKeys(root, "cordon", "flow", "concurrency", "breaker", "isolation") {
-		p.Source = source
-		problems = append(problems, p)
+	return append(problems, unknownSections(root, source)...)
+}
+
+// unknownSections names the keys that no native document has.
+func unknownSections(root *rule.Node, source string) rule.Problems {
+	problems := rule.Problems(rule.UnknownKeys(root, "cordon", "flow", "concurrency", "breaker", "isolation"))
+	for i := range problems {
+		problems[i].Source = source
 	}
 	return problems
 }

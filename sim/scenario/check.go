@@ -231,7 +231,7 @@ func (f *faults) clients(d *Document) int {
 	return total
 }
 
-func (f *faults) loads(field string, loads []Load) {
+func (f *faults) loads(field string, loads []Stream) {
 	if len(loads) == 0 {
 		f.add(field, "is missing", "calls per second")
 	}

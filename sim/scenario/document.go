@@ -180,7 +180,7 @@ type Clients struct {
 	// Region is where they stand; default: not known.
 	Region string `rule:"region"`
 	// Load is what each of them calls: calls per second, an object, or a list of such. Required.
-	Load []Load `rule:"load"`
+	Load []Stream `rule:"load"`
 	// Timeout is after what time they give a call to an instance up; default: never.
 	Timeout time.Duration `rule:"timeout"`
 	// Retry says what they do with failed calls; default: nothing.
@@ -189,8 +189,8 @@ type Clients struct {
 	Policy Policy `rule:"policy"`
 }
 
-// Load is a stream of calls. They come whether or not earlier ones have ended.
-type Load struct {
+// Stream is a stream of calls. They come whether or not earlier ones have ended.
+type Stream struct {
 	// Rate is how many calls per second there are on average, up to 10,000,000; default 0, for one that begins by a change.
 	Rate float64 `rule:"rate"`
 	// Resource is what rules know these calls as; default the service's name.
