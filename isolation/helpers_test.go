@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -33,13 +34,13 @@ type play struct {
 	g      *Group
 	now    time.Duration
 	events []Event
-	turn   int
+	n      int // of instances there were at first
 }
 
 // newPlay returns a play of n instances under a rule.
 func newPlay(t testing.TB, r Rule, n int) *play {
 	t.Helper()
-	p := &play{t: t, now: time.Minute}
+	p := &play{t: t, now: time.Minute, n: n}
 	g, err := NewGroup("orders", Config{Rule: &r, Seed: 1, Now: p.now, OnEvent: func(e Event) { p.events = append(p.events, e) }})
 	require.NoError(t, err)
 	t.Cleanup(g.Close)
@@ -60,7 +61,11 @@ func (p *play) state(i int) State {
 // call calls instance i, and reports whether it could be called.
 func (p *play) call(i int, o Outcome) bool {
 	p.g.View(p.now)
-	c, ok := p.member(i).Begin(p.now)
+	m := p.member(i)
+	if m == nil {
+		return false
+	}
+	c, ok := m.Begin(p.now)
 	if ok {
 		c.End(p.now, o)
 	}
@@ -80,21 +85,12 @@ func (p *play) till(at time.Duration) { p.wait(max(at-p.now, 0)) }
 func (p *play) calm(rounds int, sick ...int) {
 	for range rounds {
 		p.now += 10 * ms
-		for i := range p.g.list {
-			if !contains(sick, i) {
+		for i := range p.n {
+			if !slices.Contains(sick, i) {
 				p.call(i, Success)
 			}
 		}
 	}
-}
-
-func contains(list []int, i int) bool {
-	for _, v := range list {
-		if v == i {
-			return true
-		}
-	}
-	return false
 }
 
 // sicken makes an instance fail beside good peers until there is an event, which it returns.

@@ -118,7 +118,7 @@ func TestAProbeOfAnEarlierQuarantineDecidesNothing(t *testing.T) {
 func (p *play) peersFail(rounds, failing, of int) {
 	for r := range rounds {
 		p.now += 10 * ms
-		for i := 1; i < len(p.g.list); i++ {
+		for i := 1; i < p.n; i++ {
 			o := Success
 			if r%of < failing {
 				o = Failure

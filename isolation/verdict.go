@@ -74,6 +74,7 @@ func (g *Group) hold(now time.Duration, m *Member, why string) {
 	if wasOut {
 		g.setGate(now, m)
 	}
+	g.hurry(now) // it is to be looked at again
 	g.event(Event{Kind: EventHeld, Address: m.Address(), Region: m.Region(), At: now, Reason: why, Evidence: m.ill.verdict, Strikes: int(m.strikes + .5)})
 }
 
