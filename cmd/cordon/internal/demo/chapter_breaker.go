@@ -65,7 +65,9 @@ func (s *stage) breakerOpens(ctx context.Context) error {
 // healed plays the second half: the rule is edited while the breaker is open, the service gets well, the breaker closes. well is when the
 // service was well.
 func (s *stage) healed(ctx context.Context, again breaker.Transition) (closed breaker.Transition, well time.Duration, err error) {
-	e, _, err := s.edit(ctx, rules{s.rules.searchLimit, 0.4, s.rules.reportLimit})
+	to := s.rules
+	to.payThreshold = 0.4
+	e, _, err := s.edit(ctx, to)
 	if err != nil {
 		return closed, 0, err
 	}

@@ -29,7 +29,7 @@ func (s *stage) editedLive(ctx context.Context) error {
 		return err
 	}
 
-	lowered, _, err := s.edit(ctx, rules{lowLimit, s.rules.payThreshold, s.rules.reportLimit})
+	lowered, _, err := s.editLimit(ctx, lowLimit)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (s *stage) editedLive(ctx context.Context) error {
 	if err := s.let(ctx, 500*time.Millisecond); err != nil {
 		return err
 	}
-	raised, raisedBy, err := s.edit(ctx, rules{high, s.rules.payThreshold, s.rules.reportLimit})
+	raised, raisedBy, err := s.editLimit(ctx, high)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (s *stage) touch(ctx context.Context) (slowest time.Duration, err error) {
 		if i%2 == 1 {
 			limit = lowLimit
 		}
-		e, _, err := s.edit(ctx, rules{limit, s.rules.payThreshold, s.rules.reportLimit})
+		e, _, err := s.editLimit(ctx, limit)
 		if err != nil {
 			return 0, err
 		}
@@ -95,6 +95,13 @@ func (s *stage) touch(ctx context.Context) (slowest time.Duration, err error) {
 		}
 	}
 	return slowest, nil
+}
+
+// editLimit changes search's limit.
+func (s *stage) editLimit(ctx context.Context, limit int) (e edit, by time.Duration, err error) {
+	to := s.rules
+	to.searchLimit = limit
+	return s.edit(ctx, to)
 }
 
 // An edit is a change of the rule file that is in force.

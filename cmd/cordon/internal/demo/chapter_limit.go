@@ -36,7 +36,7 @@ func (s *stage) limitHolds(ctx context.Context) error {
 // the fullest seconds in words.
 func (s *stage) judgeLimit(limit int, from, to time.Duration) string {
 	admitted := between(s.journal.admitted(s.search.name), from, to)
-	arrived := between(s.search.arrived(), from, to)
+	arrived := between(s.search.arrived(""), from, to)
 	most, _ := worst(admitted, time.Second)
 	s.found(most <= limit && most >= limit*9/10, "fullest second by admission: %d calls, limit %d", most, limit)
 	if len(admitted) != len(arrived) {

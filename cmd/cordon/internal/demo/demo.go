@@ -1,5 +1,5 @@
-// Package demo plays cordon's promises on real HTTP traffic: three services on loopback whose faults are switched on and
-// off, a gateway in front of them, callers that send more than is allowed, and a rule file that is
+// Package demo plays cordon's promises on real HTTP traffic: services on loopback whose faults are switched on and
+// off, one of them of five instances, a gateway in front of the others, callers that send more than is allowed, and a rule file that is
 // edited meanwhile. It judges what happens by the services' own books and says what held.
 package demo
 
@@ -12,7 +12,7 @@ import (
 	"github.com/cordon-go/cordon/cmd/cordon/internal/screen"
 )
 
-// longest bounds a run, whatever happens. A usual one takes some 20 s.
+// longest bounds a run, whatever happens. A usual one takes some 35 s.
 const longest = 45 * time.Second
 
 // Options adjusts a run.
@@ -27,6 +27,7 @@ var ErrInterrupted = errors.New("interrupted before the end")
 // Run plays all chapters and shows what it finds. The error says why it could not be played, and not that a promise did not hold.
 func Run(ctx context.Context, scr *screen.Screen, opts Options) (Summary, error) {
 	return perform(ctx, scr, opts, []chapter{
+		(*stage).sickInstanceIsolated, (*stage).nearlyAllFail,
 		(*stage).limitHolds, (*stage).editedLive, (*stage).mistakeRefused, (*stage).breakerOpens, (*stage).concurrencyHolds,
 	})
 }
@@ -72,9 +73,9 @@ func (s *stage) play(ctx context.Context, chapters []chapter) {
 
 func (s *stage) introduce() {
 	p := s.screen
-	p.Printf("%s: three services on loopback, a gateway in front of them, and real HTTP calls, for about 20 s.",
+	p.Printf("%s: a service of five instances, three more behind a gateway, all on loopback, and real HTTP calls, for about 35 s.",
 		p.Paint(screen.Bold, "cordon demo"))
-	p.Printf("Times are short so that it can be watched: a breaker stays open for 1 s here, for 5 s or more in earnest.\n")
+	p.Printf("Times are short so that it can be watched: a quarantine begins with 1 s here, a breaker opens for 1 s; in earnest it is 5 s or more.\n")
 	p.Printf("   gateway  %s", s.front.url)
 	p.Printf("   rules    %s", s.file.path)
 }
@@ -83,8 +84,8 @@ func (s *stage) introduce() {
 func (s *stage) sum() Summary {
 	s.summary.Took = s.clock.Now() - s.started
 	s.summary.Calls, s.summary.Refused, s.summary.Lost = 0, 0, 0
-	for _, service := range s.services() {
-		t := service.load.tally()
+	for _, load := range s.loads() {
+		t := load.tally()
 		s.summary.Calls += t.Sent
 		s.summary.Refused += t.Limited + t.Refused
 		s.summary.Lost += t.Broken
@@ -128,14 +129,20 @@ func (s *stage) keep(ctx context.Context) {
 	p.Printf("   edit   %s", s.file.path)
 	p.Printf("   call   curl -i %s/search", s.front.url)
 	p.Printf("   watch  cordon top --admin %s", s.front.admin)
+	p.Printf("   break  curl -X POST %s/ill     and mend it: /well", s.stock.instances[2].url())
+	s.stock.send(stockRate)
 	s.search.load.perSecond.Store(searchRate)
 	s.pay.load.perSecond.Store(payRate)
 	s.report.load.perSecond.Store(reportRate)
 	told := s.journal.reportCount()
+	w := s.watch()
 	for s.let(ctx, 100*time.Millisecond) == nil {
 		for _, report := range s.journal.reportsSince(told) {
 			told++
 			s.say("%s", report.String())
+		}
+		for more := true; more; {
+			_, more = w.next()
 		}
 	}
 }

@@ -29,7 +29,7 @@ func startFront(s *stage) (*front, error) {
 	}
 	for _, service := range s.services() {
 		config.Routes = append(config.Routes, gateway.Route{
-			Name: service.name, Prefix: "/" + service.name, Upstreams: []string{service.upstream.url()},
+			Name: service.name, Prefix: "/" + service.name, Upstreams: []gateway.Upstream{{URL: service.upstream.url()}},
 		})
 	}
 	public, err := net.Listen("tcp", "127.0.0.1:0")

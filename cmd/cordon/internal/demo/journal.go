@@ -8,11 +8,12 @@ import (
 	"github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/clock"
+	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/rule"
 )
 
-// A journal keeps what the engine tells its observers: the reports on offered rules, the breakers' changes, and when which call was
-// admitted. It is safe for concurrent use.
+// A journal keeps what the engine tells its observers: the reports on offered rules, the breakers' changes, the decisions on instances, and when
+// which call was admitted. It is safe for concurrent use.
 type journal struct {
 	clock clock.Clock
 
@@ -21,6 +22,7 @@ type journal struct {
 	reports     []reported
 	transitions map[string][]breaker.Transition
 	admissions  map[string][]time.Duration
+	decisions   map[string][]isolation.Event
 	faults      []cordon.FaultEvent
 }
 
@@ -31,7 +33,9 @@ type reported struct {
 }
 
 func newJournal(clk clock.Clock) *journal {
-	return &journal{clock: clk, transitions: map[string][]breaker.Transition{}, admissions: map[string][]time.Duration{}}
+	return &journal{
+		clock: clk, transitions: map[string][]breaker.Transition{}, admissions: map[string][]time.Duration{}, decisions: map[string][]isolation.Event{},
+	}
 }
 
 // observer returns the observer that writes into the journal.
@@ -47,6 +51,11 @@ func (j *journal) observer() cordon.Observer {
 			j.mu.Lock()
 			defer j.mu.Unlock()
 			j.transitions[e.Resource] = append(j.transitions[e.Resource], e.Transition)
+		},
+		Isolation: func(e cordon.IsolationEvent) {
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			j.decisions[e.Service] = append(j.decisions[e.Service], e.Event)
 		},
 		Fault: func(e cordon.FaultEvent) {
 			j.mu.Lock()
@@ -87,6 +96,14 @@ func (j *journal) history(resource string) []breaker.Transition {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.Clone(j.transitions[resource])
+}
+
+// decided returns the decisions on the service's instances after the first n.
+func (j *journal) decided(service string, n int) []isolation.Event {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	list := j.decisions[service]
+	return slices.Clone(list[min(n, len(list)):])
 }
 
 // reportsSince returns the reports after the first n.

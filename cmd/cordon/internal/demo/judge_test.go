@@ -25,7 +25,7 @@ func newBooks() (*stage, *bytes.Buffer) {
 		rules: rules{searchLimit: 10, payThreshold: 0.5, reportLimit: 2},
 	}
 	for name, into := range map[string]**service{"search": &s.search, "pay": &s.pay, "report": &s.report} {
-		*into = newService(&upstream{name: name, clock: clk})
+		*into = newService(newUpstream(name, clk))
 		(*into).load = &load{clock: clk}
 	}
 	return s, &out
@@ -67,7 +67,7 @@ func TestJudgeLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, out := newBooks()
 			s.journal.admissions["search"] = c.admitted
-			s.search.arrivals = c.arrived
+			s.search.arrivals[""] = c.arrived
 			s.judgeLimit(10, 0, time.Hour)
 			require.Equal(t, c.held, len(s.summary.Broken()) == 0, out.String())
 			require.Contains(t, out.String(), c.says)
@@ -160,12 +160,15 @@ func TestTheRuleFileIsReplacedWhole(t *testing.T) {
 }
 
 func TestTheDocumentIsGood(t *testing.T) {
-	d, err := cordon.Native("rules.yaml", []byte(rules{200, 0.5, 20}.document()))
+	d, err := cordon.Native("rules.yaml", []byte(rules{200, 0.5, 20, 2 * time.Second}.document()))
 	require.NoError(t, err)
 	require.Empty(t, d.Problems)
 	require.EqualValues(t, 200, d.Rules.Flow[0].Limit)
 	require.Equal(t, 20, d.Rules.Concurrency[0].Limit)
 	require.Equal(t, 0.5, d.Rules.Breaker[0].Threshold)
+	require.Equal(t, 2*time.Second, d.Rules.Isolation[0].SlowStart)
+	require.Equal(t, stockBase, d.Rules.Isolation[0].Base)
+	require.Equal(t, stockJitter, d.Rules.Isolation[0].Jitter)
 }
 
 func TestTheConclusionNamesWhatDidNotHold(t *testing.T) {

@@ -62,16 +62,18 @@ type load struct {
 const maxConns = 64
 
 // newClient returns a client for loads, that gives up on an answer after ten seconds.
-func newClient() *http.Client {
+func newClient(transport http.RoundTripper) *http.Client {
+	return &http.Client{Timeout: 10 * time.Second, Transport: transport}
+}
+
+// newTransport returns the transport of a client for loads.
+func newTransport() *http.Transport {
 	dialer := net.Dialer{Timeout: 10 * time.Second}
-	return &http.Client{
-		Timeout: 10 * time.Second,
-		Transport: &http.Transport{
-			DialContext:         dialer.DialContext,
-			MaxConnsPerHost:     maxConns,
-			MaxIdleConnsPerHost: maxConns,
-			IdleConnTimeout:     30 * time.Second,
-		},
+	return &http.Transport{
+		DialContext:         dialer.DialContext,
+		MaxConnsPerHost:     maxConns,
+		MaxIdleConnsPerHost: maxConns,
+		IdleConnTimeout:     30 * time.Second,
 	}
 }
 

@@ -27,7 +27,7 @@ func startTestUpstream(t *testing.T) *upstream {
 // newTestLoad returns a load whose connections end with the test.
 func newTestLoad(t *testing.T, url string) *load {
 	t.Helper()
-	client := newClient()
+	client := newClient(newTransport())
 	t.Cleanup(client.CloseIdleConnections)
 	return &load{url: url, client: client, clock: clock.System()}
 }
@@ -46,7 +46,7 @@ func TestEveryAnswerIsCountedOnceForWhatItIs(t *testing.T) {
 	send(l)
 	require.Equal(t, tally{Sent: 2, OK: 1, Failed: 1}, l.tally())
 	require.Empty(t, l.why())
-	require.Len(t, u.arrived(), 2)
+	require.Len(t, u.arrived(""), 2)
 
 	for _, c := range []struct {
 		status int

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // rules are the numbers in the demo's rule document that its chapters change.
@@ -11,6 +12,7 @@ type rules struct {
 	searchLimit  int
 	payThreshold float64
 	reportLimit  int
+	slowStart    time.Duration
 }
 
 // document writes the rules as people would.
@@ -39,7 +41,17 @@ breaker:                    # stop calling what keeps failing
     open: 1s                # then one probe; each failed one doubles the time
     maxOpen: 8s
     probes: 1
-`, r.searchLimit, r.reportLimit, r.payThreshold)
+
+isolation:                  # stop calling the instances that fail more than the others
+  - id: stock
+    service: stock
+    base: 1s                # doubles each time it comes back sick
+    max: 8s
+    jitter: 0.05
+    probeEvery: 100ms       # three good probes let it in again
+    slowStart: %s           # its share grows back within that time
+    fallbackHold: 1s
+`, r.searchLimit, r.reportLimit, r.payThreshold, r.slowStart)
 }
 
 // A ruleFile is the document that the gateway watches.

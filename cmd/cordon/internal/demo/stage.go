@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,6 +34,7 @@ type stage struct {
 	rules   rules
 
 	search, pay, report *service
+	stock               *pool
 
 	// loading ends the loads; playing waits for them and for the table.
 	loading context.CancelFunc
@@ -50,7 +52,7 @@ func newStage(ctx context.Context, scr *screen.Screen) (*stage, error) {
 		clock:   clk,
 		started: clk.Now(),
 		journal: newJournal(clk),
-		rules:   rules{searchLimit: 200, payThreshold: 0.5, reportLimit: 20},
+		rules:   rules{searchLimit: 200, payThreshold: 0.5, reportLimit: 20, slowStart: 3 * time.Second},
 		loading: func() {},
 	}
 	for _, service := range []struct {
@@ -63,6 +65,10 @@ func newStage(ctx context.Context, scr *screen.Screen) (*stage, error) {
 		}
 		*service.into = newService(up)
 	}
+	var err error
+	if s.stock, err = startPool(clk); err != nil {
+		return s, err
+	}
 	if err := s.openFile(); err != nil {
 		return s, err
 	}
@@ -71,6 +77,9 @@ func newStage(ctx context.Context, scr *screen.Screen) (*stage, error) {
 		return s, err
 	}
 	s.front = front
+	if err := s.stock.connect(clk, front.engine.NewGroup(poolName)); err != nil {
+		return s, err
+	}
 	s.startLoads(ctx)
 	return s, nil
 }
@@ -91,15 +100,30 @@ func (s *stage) openFile() error {
 // services returns all of them.
 func (s *stage) services() []*service { return []*service{s.search, s.pay, s.report} }
 
-// startLoads starts a load per service, at rate 0, and the table that shows them.
+// loads returns all loads.
+func (s *stage) loads() []*load {
+	var all []*load
+	for _, service := range s.services() {
+		all = append(all, service.load)
+	}
+	if s.stock != nil {
+		for _, c := range s.stock.callers() {
+			all = append(all, c.load)
+		}
+	}
+	return all
+}
+
+// startLoads starts all loads, at rate 0, and the table that shows them.
 func (s *stage) startLoads(ctx context.Context) {
 	ctx, s.loading = context.WithCancel(ctx)
 	for _, service := range s.services() {
-		client := newClient()
-		context.AfterFunc(ctx, client.CloseIdleConnections)
 		service.meter.rate(s.clock.Now(), tally{})
-		service.load = &load{url: s.front.url + "/" + service.name, client: client, clock: s.clock}
-		s.playing.Go(func() { service.load.run(ctx) })
+		service.load = &load{url: s.front.url + "/" + service.name, client: newClient(newTransport()), clock: s.clock}
+	}
+	for _, load := range s.loads() {
+		context.AfterFunc(ctx, load.client.CloseIdleConnections)
+		s.playing.Go(func() { load.run(ctx) })
 	}
 	s.playing.Go(func() { s.show(ctx) })
 }
@@ -128,6 +152,9 @@ func (s *stage) close() error {
 			service.load.client.CloseIdleConnections()
 		}
 		faults = append(faults, service.close(ctx))
+	}
+	if s.stock != nil {
+		faults = append(faults, s.stock.close(ctx))
 	}
 	if s.folder != "" {
 		faults = append(faults, os.RemoveAll(s.folder))
@@ -181,15 +208,23 @@ func (s *stage) await(ctx context.Context, d time.Duration, condition func() boo
 	}
 }
 
-// settle waits until no call of the service is on its way any more, so that books can be compared.
+// settle ends the service's load and waits until no call is on its way any more, so that books can be compared.
 func (s *stage) settle(ctx context.Context, service *service) error {
-	service.load.perSecond.Store(0)
+	return s.settleLoads(ctx, service.name, service.load)
+}
+
+func (s *stage) settleLoads(ctx context.Context, name string, loads ...*load) error {
+	for _, l := range loads {
+		l.perSecond.Store(0)
+	}
 	settled, err := s.await(ctx, 12*time.Second, func() bool {
-		t := service.load.tally()
-		return t.Sent == t.answered()
+		return !slices.ContainsFunc(loads, func(l *load) bool {
+			t := l.tally()
+			return t.Sent != t.answered()
+		})
 	})
 	if err == nil && !settled {
-		s.found(false, "calls to %s were not answered within 12 s", service.name)
+		s.found(false, "calls to %s were not answered within 12 s", name)
 	}
 	return err
 }

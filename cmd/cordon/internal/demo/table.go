@@ -57,13 +57,24 @@ func (s *stage) show(ctx context.Context) {
 		case <-ticker.C:
 		}
 		snapshot := s.front.engine.Snapshot()
-		lines := []string{"", s.header()}
+		lines := []string{""}
+		if s.stock.guarded.load.perSecond.Load() > 0 {
+			if s.screen.Live() {
+				lines = append(lines, s.poolTable()...)
+			} else if n%5 == 0 {
+				s.say("%s", s.poolLine())
+			}
+		}
+		header := len(lines)
 		for _, service := range s.services() {
 			rate := service.meter.rate(s.clock.Now(), service.load.tally())
 			if service.load.perSecond.Load() == 0 {
 				continue
 			}
 			if s.screen.Live() {
+				if len(lines) == header {
+					lines = append(lines, s.header())
+				}
 				lines = append(lines, s.row(service, rate, snapshot))
 			} else if n%5 == 0 {
 				s.say("%s", s.line(service, rate, snapshot))

@@ -16,6 +16,9 @@ import (
 // fromUpstream is the header by which a caller tells an upstream's answer from the gateway's own.
 const fromUpstream = "X-Demo-Upstream"
 
+// calledBy is the header by which a caller of a pool says which one it is.
+const calledBy = "X-Demo-Caller"
+
 // An upstream is a real HTTP service on loopback with faults that can be switched on and off. It keeps its own books:
 // what arrived when, and how much of it was there at once.
 type upstream struct {
@@ -30,7 +33,7 @@ type upstream struct {
 
 	// mu guards the books.
 	mu       sync.Mutex
-	arrivals []time.Duration
+	arrivals map[string][]time.Duration // by caller
 	inFlight int
 	peak     int
 }
@@ -41,10 +44,15 @@ func startUpstream(name string, clk clock.Clock) (*upstream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting the service %s: %w", name, err)
 	}
-	u := &upstream{name: name, clock: clk, addr: listener.Addr().String()}
+	u := newUpstream(name, clk)
+	u.addr = listener.Addr().String()
 	u.server = &http.Server{Handler: u, ReadHeaderTimeout: 10 * time.Second}
 	go u.server.Serve(listener) //nolint:errcheck // always ErrServerClosed, from close
 	return u, nil
+}
+
+func newUpstream(name string, clk clock.Clock) *upstream {
+	return &upstream{name: name, clock: clk, arrivals: map[string][]time.Duration{}}
 }
 
 // url is where the service listens.
@@ -52,7 +60,11 @@ func (u *upstream) url() string { return "http://" + u.addr }
 
 // ServeHTTP answers a call as the faults of the moment say.
 func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	u.arrive()
+	if r.Method == http.MethodPost {
+		u.order(w, r)
+		return
+	}
+	u.arrive(r.Header.Get(calledBy))
 	defer u.leave()
 	if latency := time.Duration(u.latency.Load()); latency > 0 {
 		select {
@@ -69,10 +81,24 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "hello from %s\n", u.name)
 }
 
-func (u *upstream) arrive() {
+// order makes the service fall ill or get well at the word of whoever plays with it by hand. It is no call: the books do not have it.
+func (u *upstream) order(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/ill":
+		u.failing.Store(true)
+	case "/well":
+		u.failing.Store(false)
+	default:
+		http.Error(w, "want /ill or /well", http.StatusNotFound)
+		return
+	}
+	fmt.Fprintf(w, "%s is %s\n", u.name, r.URL.Path[1:])
+}
+
+func (u *upstream) arrive(caller string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.arrivals = note(u.arrivals, u.clock.Now())
+	u.arrivals[caller] = note(u.arrivals[caller], u.clock.Now())
 	u.inFlight++
 	u.peak = max(u.peak, u.inFlight)
 }
@@ -83,11 +109,11 @@ func (u *upstream) leave() {
 	u.inFlight--
 }
 
-// arrived returns the newest arrivals, sorted. Readings are taken under the lock, but sorting costs nothing and needs no proof.
-func (u *upstream) arrived() []time.Duration {
+// arrived returns the newest arrivals from a caller, sorted; "" is whoever does not say. Readings are taken under the lock, but sorting costs nothing and needs no proof.
+func (u *upstream) arrived(caller string) []time.Duration {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	times := slices.Clone(u.arrivals)
+	times := slices.Clone(u.arrivals[caller])
 	slices.Sort(times)
 	return times
 }
