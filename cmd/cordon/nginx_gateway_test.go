@@ -91,17 +91,21 @@ type runningGateway struct {
 // startGateway starts a gateway to the upstream with the rules in folder/rules.yaml, and waits until it is ready. It ends with the test.
 func startGateway(t *testing.T, program, folder, upstream string) *runningGateway {
 	t.Helper()
-	config := filepath.Join(folder, "gateway.yaml")
-	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `
-listen: 127.0.0.1:0
-admin: 127.0.0.1:0
-grace: 10s
+	return startGatewayOf(t, program, folder, fmt.Sprintf(`
 rules:
   - file: rules.yaml
 routes:
   - {name: shop, prefix: /shop, upstreams: [%[1]q]}
   - {name: broken, prefix: /broken, upstreams: [%[1]q]}
-`, upstream), 0o644))
+`, upstream))
+}
+
+// startGatewayOf starts a gateway by a configuration without addresses.
+func startGatewayOf(t *testing.T, program, folder, more string) *runningGateway {
+	t.Helper()
+	config := filepath.Join(folder, "gateway.yaml")
+	const addresses = "listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\ngrace: 10s\n"
+	require.NoError(t, os.WriteFile(config, []byte(addresses+more), 0o644))
 	g := &runningGateway{process: startProcess(t, program, "gateway", "-c", config)}
 	t.Cleanup(func() {
 		require.NoError(t, g.stop(), g.log.String())
@@ -124,8 +128,8 @@ type gatewayState struct {
 	reopened int
 }
 
-// state asks the admin address.
-func (g *runningGateway) state(t *testing.T) gatewayState {
+// status asks the admin address.
+func (g *runningGateway) status(t *testing.T) gateway.Status {
 	t.Helper()
 	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Get(g.admin + "/")
@@ -133,6 +137,13 @@ func (g *runningGateway) state(t *testing.T) gatewayState {
 	defer response.Body.Close()
 	var status gateway.Status
 	require.NoError(t, json.NewDecoder(response.Body).Decode(&status))
+	return status
+}
+
+// state looks for the two rules.
+func (g *runningGateway) state(t *testing.T) gatewayState {
+	t.Helper()
+	status := g.status(t)
 	var s gatewayState
 	for _, resource := range status.Engine.Resources {
 		for _, r := range resource.Rules {

@@ -72,7 +72,14 @@ type load struct {
 	workers sync.WaitGroup
 
 	mu      sync.Mutex
-	answers answerList // guarded by mu while there are workers
+	answers answerList  // guarded by mu while there are workers, as what follows
+	times   []timedSpan // of the answers
+}
+
+// A timedSpan is when a request was sent, and how long it took.
+type timedSpan struct {
+	sent time.Time
+	took time.Duration
 }
 
 // startLoad starts a load over that many connections.
@@ -91,9 +98,11 @@ func startLoad(url string, connections, perSecond int) *load {
 					return
 				case <-time.After(time.Until(begun.Add(time.Duration(i) * every))):
 				}
+				sent := time.Now()
 				a := ask(client, url)
 				l.mu.Lock()
 				l.answers = append(l.answers, a)
+				l.times = append(l.times, timedSpan{sent, time.Since(sent)})
 				l.mu.Unlock()
 			}
 		})

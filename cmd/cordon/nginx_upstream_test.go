@@ -41,8 +41,8 @@ type nginx struct {
 	accesses string // the file they are noted in
 }
 
-// startNginx starts an nginx that keeps everything in a folder of the test, and ends with it.
-func startNginx(t *testing.T, path string) *nginx {
+// startNginx starts an nginx that keeps everything in a folder of the test, and ends with it. It answers what the locations say besides.
+func startNginx(t *testing.T, path string, locations ...string) *nginx {
 	t.Helper()
 	about, err := exec.Command(path, "-V").CombinedOutput()
 	require.NoError(t, err, string(about))
@@ -53,7 +53,7 @@ func startNginx(t *testing.T, path string) *nginx {
 		address := free.Addr().String()
 		require.NoError(t, free.Close())
 		config := filepath.Join(folder, "nginx.conf")
-		require.NoError(t, os.WriteFile(config, nginxConfig(folder, address, string(about)), 0o644))
+		require.NoError(t, os.WriteFile(config, nginxConfig(folder, address, string(about), locations), 0o644))
 		n := &nginx{startProcess(t, path, "-p", folder, "-c", config), "http://" + address, filepath.Join(folder, "arrivals.log")}
 		if n.await(func() bool { return reachable(n.url + "/ready") }) {
 			t.Cleanup(func() { require.NoError(t, n.stop(), n.log.String()) })
@@ -67,7 +67,7 @@ func startNginx(t *testing.T, path string) *nginx {
 }
 
 // nginxConfig is the configuration of one process, which is the current user's. about is what nginx says it was built with.
-func nginxConfig(folder, address, about string) []byte {
+func nginxConfig(folder, address, about string, locations []string) []byte {
 	var c bytes.Buffer
 	fmt.Fprintf(&c, `daemon off;
 master_process off;
@@ -90,9 +90,10 @@ http {
 		location = /shop { return 200 "sold\n"; }
 		location = /broken { return 500 "broken\n"; }
 		location = /ready { access_log off; return 204; }
+		%s
 	}
 }
-`, address)
+`, address, strings.Join(locations, "\n\t\t"))
 	return c.Bytes()
 }
 
