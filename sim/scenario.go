@@ -48,8 +48,8 @@ type Instance struct {
 	Absent []Span
 	// Drained are the times at which the registry lists it as drained.
 	Drained []Span
-	// Capacity is how many calls per second it can take, measured over the last second or so; above that it collapses and all its calls
-	// fail until they are fewer. An instance that is down by this is ill. Default 0: any number.
+	// Capacity is how many calls per second it can take, as an average over five seconds or so; above that it collapses and all its calls
+	// fail until they are fewer. While it is down by this it is ill. Default 0: any number.
 	Capacity float64
 	// Workers is how many calls it works on at one time; others wait in line. Default 0: any number.
 	Workers int

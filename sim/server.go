@@ -23,7 +23,7 @@ type server struct {
 	inFlight    int
 	busy        int // workers
 
-	rate      float64 // calls in the last second, by an exponential average
+	rate      float64 // calls per second lately, an exponential average
 	ratedAt   time.Duration
 	collapsed bool
 }
@@ -225,10 +225,13 @@ func (w *world) cut(i int32) {
 	}
 }
 
+// capacitySeconds is the time over which calls are averaged before an instance collapses, and finds back.
+const capacitySeconds = 5
+
 // overloaded counts a try, and reports whether there are too many.
 func (w *world) overloaded(i int32) bool {
 	v := &w.servers[i]
-	v.rate = v.rate*math.Exp(-(w.now-v.ratedAt).Seconds()) + 1
+	v.rate = v.rate*math.Exp(-(w.now-v.ratedAt).Seconds()/capacitySeconds) + 1./capacitySeconds
 	v.ratedAt = w.now
 	switch {
 	case !v.collapsed && v.rate > v.spec.Capacity:

@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,10 +34,21 @@ func (f *faults) add(field, message, want string) {
 	f.list = append(f.list, rule.Problem{Index: -1, Field: field, Position: f.doc.Locate(field), Message: message, Want: want})
 }
 
-// written reports whether a field is written: what is written begins behind what it stands in.
+// written reports whether a field is written.
 func (f *faults) written(field string) bool {
-	at := strings.LastIndexByte(field, '.')
-	return f.doc.Locate(field) != f.doc.Locate(field[:max(at, 0)])
+	n := f.doc
+	for _, step := range strings.FieldsFunc(field, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
+		if n.Kind == rule.List {
+			i, err := strconv.Atoi(step)
+			if err != nil || i >= len(n.Items) {
+				return false
+			}
+			n = &n.Items[i]
+		} else if n = n.Field(step); n == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // given reports whether a number is to be judged: one that is not 0, or a 0 that is written, which is no default.

@@ -111,7 +111,9 @@ func (r *reader) build(file *File, written *rule.Node) {
 			at++
 		}
 	}
-	r.policies(file, rules.Isolation)
+	if len(r.faults.list) == 0 { // else rules may be missing that policies name
+		r.policies(file, rules.Isolation)
+	}
 }
 
 // policies adds the policies, and those that clients have whatever is tried out.

@@ -43,7 +43,7 @@ func both(a, b func(*sim.Scenario)) func(*sim.Scenario) {
 }
 
 // dead is an instance that is dead from the beginning; more is one that fails so much more than the others.
-func dead() sim.Script                { return sim.Always(sim.Dead()) }
+func dead() sim.Script               { return sim.Always(sim.Dead()) }
 func more(points float64) sim.Script { return sim.Always(sim.Fails(points)) }
 
 // noise is a dependency whose failures go up and down: 0 to 30 %.
