@@ -91,7 +91,7 @@ func (b *Balancer) update(view *isolation.View, now time.Duration) {
 	b.regions.Update(now, list)
 }
 
-// split says how many of the calls go to the own region, and returns the weight of its instances that are listed. The caller must hold b.mu.
+// split says how many of the calls go to the own region if any go there, and returns the weight of its instances that are listed. The caller must hold b.mu.
 func (b *Balancer) split(p *plan) (listed float64) {
 	own := zone{}
 	for _, z := range p.zones {
@@ -99,13 +99,7 @@ func (b *Balancer) split(p *plan) (listed float64) {
 			own = z
 		}
 	}
-	share := b.share(p.view, own.inService/own.listed)
-	switch {
-	case own.out || own.probe:
-		share = 0
-	default:
-		share *= min(own.weight, 1)
-	}
+	share := b.share(p.view, own.inService/own.listed) * min(own.weight, 1)
 	p.allOwn, p.keep = share >= 1, below(share)
 	return own.listed
 }

@@ -351,15 +351,39 @@ func TestRegionThatIsALittleWorseStays(t *testing.T) {
 	require.Empty(t, *events)
 }
 
-// Another region that fails as a whole gets none of what the own one cannot take.
+// Another region that fails as a whole gets none of what the own one cannot take, and a part that grows when it is well again.
 func TestLostOtherRegion(t *testing.T) {
 	t.Parallel()
-	w, _ := lost(t, RoundRobin, 4)
+	w, _ := lost(t, Random, 4)
 	w.out(names(in("eu", 4))[1:]...)
 	w.calls(2000, w.failing(1, "us"))
 	got := w.calls(2000, w.failing(1, "us"))
 	require.Less(t, inRegion(got, "us"), .02)
 	require.Greater(t, inRegion(got, "asia"), .6)
+	require.Len(t, w.plan.Load().others.steady.(*lottery).tickets, 4, "only asia's are drawn from")
+	grew := 0
+	for last := 0.; last < .3; {
+		share := inRegion(w.calls(1000, nil), "us")
+		if share > .02 && share < .25 {
+			grew++
+		}
+		last = share
+		require.Less(t, w.now, 10*time.Minute)
+	}
+	require.Greater(t, grew, 4)
+}
+
+// A region that is left is called all the same when the others have nobody.
+func TestLostRegionIsBetterThanNone(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s Strategy) {
+		w, _ := lost(t, s, 3)
+		w.calls(3000, w.failing(1, "eu"))
+		require.Zero(t, w.Share(w.now))
+		w.out(names(in("us", 3))...)
+		w.out(names(in("asia", 3))...)
+		require.EqualValues(t, 1, inRegion(w.calls(100, nil), "eu"))
+	})
 }
 
 // Without a rule, or under one in shadow, no region is left; and one that is out comes back at once.

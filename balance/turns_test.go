@@ -114,9 +114,18 @@ func TestRoundRobinSteps(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{3, 100, 10_000} {
 		for name, weight := range map[string]func(i int) float64{
-			"equal":               func(int) float64 { return 1 },
-			"first half slow":     func(i int) float64 { return .1 + .9*float64(i/((n+1)/2)) },
-			"one heavy":           func(i int) float64 { return 1 + 1e9*math.Floor(float64(i+1)/float64(n)) },
+			"equal":           func(int) float64 { return 1 },
+			"first half slow": func(i int) float64 { return .1 + .9*float64(i/((n+1)/2)) },
+			"one heavy":       func(i int) float64 { return 1 + 1e9*math.Floor(float64(i+1)/float64(n)) },
+			"light ones in a row": func(i int) float64 {
+				switch {
+				case i < n/100:
+					return .001
+				case i < n/50:
+					return 2
+				}
+				return 1
+			},
 			"every second is 1.1": func(i int) float64 { return 1 + .1*float64(i%2) },
 		} {
 			weights := make([]float64, n)
