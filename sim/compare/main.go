@@ -1,58 +1,122 @@
-// Command compare runs cordon and its peers in all worlds.
+// Command compare runs cordon, and models of what others do, in the worlds of package worlds, and prints a table of what came of it.
+//
+//	go run ./sim/compare                          # all worlds, five seeds
+//	go run ./sim/compare -seeds 20 -world N3,N3f
+//	go run ./sim/compare -markdown -write docs/isolation.md
 package main
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"slices"
-	"time"
+	"strings"
 
+	"github.com/cordon-go/cordon/balance"
 	"github.com/cordon-go/cordon/sim"
 	"github.com/cordon-go/cordon/sim/worlds"
 )
 
 func main() {
-	seeds := flag.Int("seeds", 3, "")
-	only := flag.String("world", "", "")
-	peers := flag.Bool("peers", false, "")
-	flag.Parse()
-	ps := []sim.Policy{sim.Cordon{}}
-	if *peers {
-		ps = append(ps, sim.Envoy{}, sim.A50{}, sim.Finagle{}, sim.Consecutive{})
-	}
-	for _, w := range worlds.All() {
-		if *only != "" && w.Name != *only {
-			continue
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		if err != flag.ErrHelp {
+			fmt.Fprintln(os.Stderr, err)
 		}
-		for _, p := range ps {
-			var found []time.Duration
-			var tries []int64
-			var full []time.Duration
-			var sum worlds.Figures
-			t0 := time.Now()
-			for seed := range *seeds {
-				f, err := w.Measure(p, uint64(seed))
-				if err != nil {
-					fmt.Println(err)
-					os.Exit(1)
-				}
-				found = append(found, f.Found)
-				tries = append(tries, f.Tries)
-				full = append(full, f.Full)
-				sum.False += f.False
-				sum.WrongReturns += f.WrongReturns
-				sum.Fallbacks += f.Fallbacks
-				sum.NoInstance += f.NoInstance
-				sum.Failed = max(sum.Failed, f.Failed)
-				sum.FailedAtFirst = max(sum.FailedAtFirst, f.FailedAtFirst)
-				sum.SickShare = max(sum.SickShare, f.SickShare)
+		os.Exit(2)
+	}
+}
+
+// policies are compared. All choose at random by weight.
+func policies() []sim.Policy {
+	return []sim.Policy{sim.Cordon{Balance: balance.Options{Strategy: balance.Random}}, sim.Envoy{}, sim.A50{}, sim.Finagle{}, sim.Consecutive{}}
+}
+
+func run(args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
+	seeds := flags.Int("seeds", 5, "how many seeds each world is run with, 1 to 1000")
+	first := flags.Uint64("first", 1, "the first seed")
+	only := flags.String("world", "", "names of worlds, with commas between; default all")
+	markdown := flags.Bool("markdown", false, "write the table in Markdown")
+	write := flags.String("write", "", "a file whose part between the lines "+begin+" and "+end+" becomes the table, in Markdown")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("compare: %q: want flags only", flags.Arg(0))
+	}
+	if *seeds < 1 || *seeds > 1000 {
+		return fmt.Errorf("compare: -seeds %d: want 1 to 1000", *seeds)
+	}
+	list, err := chosen(*only)
+	if err != nil {
+		return err
+	}
+	if *write != "" { // a file that will not do is found out before minutes have passed
+		if _, err := between(*write, nil); err != nil {
+			return err
+		}
+	}
+	rows, err := measure(list, policies(), *seeds, *first)
+	if err != nil {
+		return err
+	}
+	var table bytes.Buffer
+	if *markdown || *write != "" {
+		writeMarkdown(&table, rows, policies(), *seeds)
+	} else {
+		writeText(&table, rows, policies(), *seeds)
+	}
+	if *write == "" {
+		_, err := out.Write(table.Bytes())
+		return err
+	}
+	text, err := between(*write, table.Bytes())
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(*write, text, 0o644)
+}
+
+func chosen(names string) ([]worlds.World, error) {
+	if names == "" {
+		return worlds.All(), nil
+	}
+	var list []worlds.World
+	for _, name := range strings.Split(names, ",") {
+		w, ok := worlds.Named(strings.TrimSpace(name))
+		if !ok {
+			var known []string
+			for _, w := range worlds.All() {
+				known = append(known, w.Name)
 			}
-			slices.Sort(found)
-			slices.Sort(tries)
-			slices.Sort(full)
-			fmt.Printf("%-5s %-12s found %.1f/%.1f tries %d/%d full %.0f/%.0f share %.2f%% first %.2f%% failed %.3f%% false %d wrong %d fb %d noinst %d  (%v)\n", w.Name, p, found[len(found)/2].Seconds(), found[len(found)-1].Seconds(),
-				tries[len(found)/2], tries[len(found)-1], full[len(full)/2].Seconds(), full[len(full)-1].Seconds(), 100*sum.SickShare, 100*sum.FailedAtFirst, 100*sum.Failed, sum.False, sum.WrongReturns, sum.Fallbacks, sum.NoInstance, time.Since(t0)/time.Duration(*seeds))
+			return nil, fmt.Errorf("compare: -world: there is no world %q; want one of %s", name, strings.Join(known, ", "))
 		}
+		list = append(list, w)
 	}
+	return list, nil
+}
+
+// begin and end are the lines between which the table stands in a file.
+const (
+	begin = "<!-- worlds -->"
+	end   = "<!-- end -->"
+)
+
+// between returns the file's text with the table between the two lines.
+func between(path string, table []byte) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	from := bytes.Index(text, []byte(begin))
+	if from < 0 {
+		return nil, fmt.Errorf("compare: %s: no line %s; want it, and %s after it", path, begin, end)
+	}
+	from += len(begin)
+	length := bytes.Index(text[from:], []byte(end))
+	if length < 0 {
+		return nil, fmt.Errorf("compare: %s: no line %s after %s", path, end, begin)
+	}
+	return bytes.Join([][]byte{text[:from], []byte("\n"), table, text[from+length:]}, nil), nil
 }

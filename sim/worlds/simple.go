@@ -17,7 +17,22 @@ func world(k Kind, name, about string, n int, base, rate float64, change func(*s
 	if change != nil {
 		change(&s)
 	}
-	return World{Name: name, About: about, Kind: k, Scenario: s}
+	return World{Name: name, About: about, Kind: k, Shows: shows(k, name), Scenario: s}
+}
+
+// shows returns the figure that a world is about.
+func shows(k Kind, name string) Figure {
+	switch {
+	case name == "S4":
+		return SickShare
+	case name == "S8" || k == Return:
+		return Full
+	case k == Go:
+		return Found
+	case k == Stay:
+		return False
+	}
+	return Failed
 }
 
 // ill gives the first n instances an illness.

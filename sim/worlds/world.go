@@ -29,8 +29,9 @@ type World struct {
 	Name string
 	// About says in words what happens.
 	About string
-	// Kind is what it asks for.
-	Kind Kind
+	// Kind is what it asks for, and Shows the figure that tells whether it got it.
+	Kind  Kind
+	Shows Figure
 	// Scenario is what is to be run, with the seed of one's choice.
 	Scenario sim.Scenario
 }
