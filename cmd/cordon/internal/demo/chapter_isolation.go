@@ -74,7 +74,7 @@ func (s *stage) sickInstanceIsolated(ctx context.Context) error {
 	s.found(during.guarded.share() <= during.plain.share()/3, "failed calls while it was ill: %s with the rule, %s without", during.guarded, during.plain)
 	total := s.stock.tallies()
 	s.found(total.lost == 0, "every call got an answer: %s failed with the rule, %s without, %d broken%s", total.guarded, total.plain, total.lost, s.stock.why())
-	s.outcome("isolation: out %s after it fell ill, for %s; failed calls while it was ill: %s with the rule, %s without",
+	s.outcome("isolation: out %s after it fell ill, twice back sick, out for %s; failed calls meanwhile: %s with the rule, %s without",
 		seconds(spells[0].At-ill), lengths(spells), during.guarded, during.plain)
 	return nil
 }

@@ -22,6 +22,7 @@ type journal struct {
 	reports     []reported
 	transitions map[string][]breaker.Transition
 	admissions  map[string][]time.Duration
+	underWay    map[string]int // calls that were checked and have not ended
 	decisions   map[string][]isolation.Event
 	faults      []cordon.FaultEvent
 }
@@ -35,6 +36,7 @@ type reported struct {
 func newJournal(clk clock.Clock) *journal {
 	return &journal{
 		clock: clk, transitions: map[string][]breaker.Transition{}, admissions: map[string][]time.Duration{}, decisions: map[string][]isolation.Event{},
+		underWay: map[string]int{},
 	}
 }
 
@@ -70,15 +72,21 @@ func (j *journal) observer() cordon.Observer {
 func (j *journal) Name() string { return "journal" }
 
 // Check admits the call.
-func (j *journal) Check(*cordon.CheckedCall) error { return nil }
+func (j *journal) Check(call *cordon.CheckedCall) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.underWay[call.Request.Resource]++
+	return nil
+}
 
 // Done notes the call if all checks admitted it.
 func (j *journal) Done(call *cordon.CheckedCall, _ cordon.Outcome, _ time.Duration, ran bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.underWay[call.Request.Resource]--
 	if !ran {
 		return
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	j.admissions[call.Request.Resource] = note(j.admissions[call.Request.Resource], call.Now)
 }
 
@@ -89,6 +97,13 @@ func (j *journal) admitted(resource string) []time.Duration {
 	times := slices.Clone(j.admissions[resource])
 	slices.Sort(times)
 	return times
+}
+
+// idle reports whether all of the resource's calls have ended and are noted. A caller has its answer somewhat earlier.
+func (j *journal) idle(resource string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.underWay[resource] == 0
 }
 
 // history returns the changes of the resource's breaker so far.

@@ -123,12 +123,19 @@ func TestTheJournalKeepsWhatTheEngineTells(t *testing.T) {
 	j := newJournal(clock.System())
 	o := j.observer()
 	call := &cordon.CheckedCall{Request: cordon.Request{Resource: "search"}, Now: 5}
+	require.True(t, j.idle("search"))
 	require.NoError(t, j.Check(call))
+	require.False(t, j.idle("search"))
+	require.True(t, j.idle("pay"))
 	j.Done(call, cordon.Success, 0, true)
+	require.True(t, j.idle("search"))
 	refused := &cordon.CheckedCall{Request: cordon.Request{Resource: "search"}, Now: 3}
+	require.NoError(t, j.Check(refused))
 	j.Done(refused, cordon.Ignored, 0, false)
 	earlier := &cordon.CheckedCall{Request: cordon.Request{Resource: "search"}, Now: 4}
+	require.NoError(t, j.Check(earlier))
 	j.Done(earlier, cordon.Failure, 0, true)
+	require.True(t, j.idle("search"))
 	require.Equal(t, []time.Duration{4, 5}, j.admitted("search"))
 	require.Empty(t, j.admitted("pay"))
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,6 +151,17 @@ func TestThePoolIsShownAsTheGuardedCallerSeesIt(t *testing.T) {
 
 	now.Advance(time.Minute)
 	require.Contains(t, s.poolLine(), "3: probed")
+	require.NotContains(t, s.poolLine(), "isolation is off")
+
+	for !group.Snapshot(now.Now()).Fallback {
+		now.Advance(time.Millisecond)
+		for _, u := range s.stock.instances[:4] {
+			group.Report(now.Now(), u.name, isolation.Failure, 0)
+		}
+		group.Report(now.Now(), "stock-5", isolation.Success, 0)
+	}
+	require.True(t, strings.HasSuffix(s.poolLine(), "   isolation is off"), s.poolLine())
+	require.True(t, strings.HasSuffix(s.poolTable()[6], "  isolation is off"), s.poolTable())
 }
 
 func TestJudgeOutInTime(t *testing.T) {
@@ -176,7 +188,7 @@ func TestJudgeOutInTime(t *testing.T) {
 	}
 }
 
-// faults #41: what is quarantined gets no call until its time is over.
+// What is quarantined gets no call until its time is over.
 func TestJudgeQuarantineFindsCallsSentAndTimesCutShort(t *testing.T) {
 	out := isolation.Event{At: 10 * time.Second, Until: 11 * time.Second}
 	for name, c := range map[string]struct {
@@ -199,6 +211,7 @@ func TestJudgeQuarantineFindsCallsSentAndTimesCutShort(t *testing.T) {
 	}
 }
 
+// A quarantine that is not doubled at every strike is seen (faults #47).
 func TestJudgeDoubling(t *testing.T) {
 	spell := func(seconds float64) isolation.Event {
 		return isolation.Event{At: time.Hour, Until: time.Hour + time.Duration(seconds*float64(time.Second))}
@@ -261,7 +274,7 @@ func TestJudgeOthers(t *testing.T) {
 	require.Len(t, s.summary.Broken(), 1)
 }
 
-// faults #42: in a fallback calls flow to all, and nobody is stormed after it.
+// faults #51: in a fallback calls flow to all; nobody is stormed after it.
 func TestJudgeReachedAndReturn(t *testing.T) {
 	const from, to = time.Second, 3 * time.Second
 	even := evenly(from, 25*time.Millisecond, 80)

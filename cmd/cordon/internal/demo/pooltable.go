@@ -17,33 +17,43 @@ type poolRow struct {
 	failed, failedPlain int64
 }
 
-// poolRows returns a row per instance and their sums.
-func (s *stage) poolRows() (rows []poolRow, total poolRow, sent int64) {
+// A poolView is what the table shows of the pool.
+type poolView struct {
+	rows []poolRow
+	// sent, failed and failedPlain are the sums of all instances a second.
+	sent, failed, failedPlain int64
+	// fallback is true while isolation has switched itself off.
+	fallback bool
+}
+
+// viewPool returns the pool's view of now.
+func (s *stage) viewPool() poolView {
 	now := s.clock.Now()
 	snapshot := s.stock.guarded.group.Snapshot(now)
+	v := poolView{fallback: snapshot.Fallback}
 	rates := make([]tally, len(snapshot.Instances))
 	for i, instance := range snapshot.Instances {
 		rates[i] = s.stock.guarded.rate(now, instance.Address)
-		sent += rates[i].Sent
+		v.sent += rates[i].Sent
 	}
 	for i, instance := range snapshot.Instances {
 		plain := s.stock.plain.rate(now, instance.Address)
 		row := poolRow{InstanceSnapshot: instance, failed: rates[i].Failed + rates[i].Broken, failedPlain: plain.Failed + plain.Broken}
-		if sent > 0 {
-			row.share = float64(rates[i].Sent) / float64(sent)
+		if v.sent > 0 {
+			row.share = float64(rates[i].Sent) / float64(v.sent)
 		}
-		rows = append(rows, row)
-		total.failed += row.failed
-		total.failedPlain += row.failedPlain
+		v.rows = append(v.rows, row)
+		v.failed += row.failed
+		v.failedPlain += row.failedPlain
 	}
-	return rows, total, sent
+	return v
 }
 
 // poolTable is the live table of the pool.
 func (s *stage) poolTable() []string {
-	rows, total, sent := s.poolRows()
+	v := s.viewPool()
 	lines := []string{s.screen.Paint(screen.Dim, fmt.Sprintf("   %-8s %6s %*s %8s %12s  %s", "INSTANCE", "SHARE", barWidth+2, "", "FAILED", "WITHOUT RULE", "STATE"))}
-	for _, r := range rows {
+	for _, r := range v.rows {
 		style := screen.Green
 		if r.State != isolation.InService {
 			style = screen.Yellow
@@ -56,7 +66,11 @@ func (s *stage) poolTable() []string {
 			s.screen.Paint(screen.Bold, screen.Pad(r.Address, 8)), percent(r.share), s.screen.Paint(style, screen.Bar(r.share, .5, barWidth)),
 			perSecond(r.failed), perSecond(r.failedPlain), s.standing(r.InstanceSnapshot)))
 	}
-	return append(lines, fmt.Sprintf("   %-8s %6s %*s %8s %12s", "all", perSecond(sent), barWidth+2, "", perSecond(total.failed), perSecond(total.failedPlain)))
+	all := fmt.Sprintf("   %-8s %6s %*s %8s %12s", "all", perSecond(v.sent), barWidth+2, "", perSecond(v.failed), perSecond(v.failedPlain))
+	if v.fallback {
+		all += "  " + s.screen.Paint(screen.Red, "isolation is off")
+	}
+	return append(lines, all)
 }
 
 // standing says where an instance stands, and for how long.
@@ -75,9 +89,9 @@ func (s *stage) standing(i isolation.InstanceSnapshot) string {
 
 // poolLine is the pool's line where there is no live table: every instance's share of the calls, or why it has none.
 func (s *stage) poolLine() string {
-	rows, total, _ := s.poolRows()
+	v := s.viewPool()
 	var cells []string
-	for i, r := range rows {
+	for i, r := range v.rows {
 		cell := percent(r.share)
 		switch r.State {
 		case isolation.Quarantined:
@@ -91,7 +105,11 @@ func (s *stage) poolLine() string {
 		}
 		cells = append(cells, fmt.Sprintf("%d: %-8s", i+1, cell))
 	}
-	return fmt.Sprintf("%s  %s  %s failed, %s without the rule", poolName, strings.Join(cells, " "), perSecond(total.failed), perSecond(total.failedPlain))
+	line := fmt.Sprintf("%s  %s  %s failed, %s without the rule", poolName, strings.Join(cells, " "), perSecond(v.failed), perSecond(v.failedPlain))
+	if v.fallback {
+		line += "   isolation is off"
+	}
+	return line
 }
 
 // percent writes a share in whole percents.

@@ -213,12 +213,13 @@ func (s *stage) settle(ctx context.Context, service *service) error {
 	return s.settleLoads(ctx, service.name, service.load)
 }
 
+// settleLoads does so for several loads of what the engine knows by that name, if it does.
 func (s *stage) settleLoads(ctx context.Context, name string, loads ...*load) error {
 	for _, l := range loads {
 		l.perSecond.Store(0)
 	}
 	settled, err := s.await(ctx, 12*time.Second, func() bool {
-		return !slices.ContainsFunc(loads, func(l *load) bool {
+		return s.journal.idle(name) && !slices.ContainsFunc(loads, func(l *load) bool {
 			t := l.tally()
 			return t.Sent != t.answered()
 		})
