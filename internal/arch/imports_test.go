@@ -50,6 +50,7 @@ var importLaws = []importLaw{
 	{room: ".", may: core},
 	{room: "sentinel", may: slices.Concat(policies, []string{".", "rule", "extractor"})},
 	{room: "sim", tree: true, may: slices.Concat(policies, []string{".", "balance", "clock", "rule"})},
+	{room: "sim/scenario", may: slices.Concat(policies, []string{".", "rule", "balance", "sim", "sentinel"})},
 	{room: "blocklog", may: forCallers},
 	{room: "adapter", tree: true, may: forCallers},
 	{room: "metrics", tree: true, may: forCallers},
