@@ -2,6 +2,7 @@ package balance
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -140,6 +141,26 @@ func TestSickInstanceGoesAndComesBack(t *testing.T) {
 		}
 		require.Greater(t, seen, 15)
 		require.InDelta(t, 2000, w.calls(10_000, nil)[sick], 400)
+	})
+}
+
+// Weights as large as can be add up to infinity, and all goes on as with any other equal ones.
+func TestHugeWeights(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s Strategy) {
+		list := in("", 5)
+		for i := range list {
+			list[i].Weight = math.MaxFloat64
+		}
+		w := newWorld(t, Options{Strategy: s}, list)
+		w.probing(list[1].Address)
+		for range 60 {
+			w.calls(1000, nil)
+		}
+		got := w.calls(5000, nil)
+		for _, i := range list {
+			require.InDelta(t, 1000, got[i.Address], 250, "%v", got)
+		}
 	})
 }
 

@@ -1,6 +1,7 @@
 package balance
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -141,7 +142,11 @@ func (b *Balancer) set(p *plan, s selection, total float64, sides ...int) set {
 		made.steady = b.chooser(p, s.steady, s.weights, sides)
 	}
 	if len(s.steady) < len(s.all) {
-		made.probing = below(s.probes / total)
+		share := s.probes / total
+		if math.IsNaN(share) { // weights whose sum is infinite
+			share = 1 / float64(len(s.all))
+		}
+		made.probing = below(share)
 		if b.options.Strategy == ConsistentHash {
 			made.probes = b.chooser(p, s.all, s.allOfAll, sides)
 		} else {
