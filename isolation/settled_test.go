@@ -35,10 +35,13 @@ func TestSettled(t *testing.T) {
 		}
 		c.End(now, o)
 		now += 10 * time.Microsecond
-		if i%300 == 0 {
-			g.View(now)
+		if i%10 == 0 { // the last view is of just now
+			g.mu.Lock()
+			g.build(now)
+			g.mu.Unlock()
 		}
 	}
+	require.True(t, lists(g.View(now), sick))
 	after := g.Settled(now)
 	require.False(t, lists(after, sick))
 	require.Len(t, after.Candidates, 299)
