@@ -144,7 +144,7 @@ func TestSickInstanceGoesAndComesBack(t *testing.T) {
 	})
 }
 
-// Weights as large as can be add up to infinity, and all goes on as with any other equal ones.
+// Weights as large as can be are like any other equal ones, for probes and for a slow start too.
 func TestHugeWeights(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s Strategy) {

@@ -1,7 +1,6 @@
 package balance
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -142,11 +141,7 @@ func (b *Balancer) set(p *plan, s selection, total float64, sides ...int) set {
 		made.steady = b.chooser(p, s.steady, s.weights, sides)
 	}
 	if len(s.steady) < len(s.all) {
-		share := s.probes / total
-		if math.IsNaN(share) { // weights whose sum is infinite
-			share = 1 / float64(len(s.all))
-		}
-		made.probing = below(share)
+		made.probing = below(s.probes / total)
 		if b.options.Strategy == ConsistentHash {
 			made.probes = b.chooser(p, s.all, s.allOfAll, sides)
 		} else {

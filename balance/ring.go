@@ -34,8 +34,6 @@ type node struct {
 const (
 	pointsPerNode = 8
 	probesPerHash = 8
-	// farthest bounds how much a distance is stretched, so that it remains a number.
-	farthest = 1e100
 )
 
 // newRing makes a circle of instances with weights. inFlight returns how many calls to all of them are under way.
@@ -49,7 +47,7 @@ func newRing(who []int32, weights []float64, members []isolation.Candidate, boun
 	for i, share := range shares {
 		// Who is heavier than most gets more points, for the nearest point of one instance cannot be nearer than its next one.
 		times := max(math.Ceil(share/unit*(1-1e-9)), 1)
-		r.nodes[i] = node{stretch: min(times*(unit/share), farthest), share: share / total, who: who[i]}
+		r.nodes[i] = node{stretch: times * (unit / share), share: share / total, who: who[i]}
 		h := place(members[who[i]].Member.Address())
 		for range pointsPerNode * int(times) {
 			h += golden

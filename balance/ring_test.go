@@ -143,7 +143,7 @@ func TestHashesComeBackSlowly(t *testing.T) {
 func TestRingModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		weights := rapid.SliceOfN(rapid.OneOf(rapid.Just(1.), rapid.Float64Range(.05, 20), rapid.SampledFrom([]float64{1e300, 5e-324})), 1, 30).Draw(t, "weights")
+		weights := rapid.SliceOfN(rapid.OneOf(rapid.Just(1.), rapid.Float64Range(.05, 20), rapid.SampledFrom([]float64{1e-6, 1e12})), 1, 30).Draw(t, "weights")
 		list := make([]isolation.Instance, len(weights))
 		for i := range list {
 			list[i] = isolation.Instance{Address: fmt.Sprintf("%s%d", rapid.StringN(0, 20, 20).Draw(t, "address"), i), Weight: weights[i]}
