@@ -138,7 +138,7 @@ func TestThePoolIsShownAsTheGuardedCallerSeesIt(t *testing.T) {
 		s.stock.plain.books[u.name].Failed = int64(20 * max(0, 1-(i-2)*(i-2)))
 	}
 	now.Advance(time.Second - now.Now())
-	require.Regexp(t, `^stock  1: 25%      2: 25%      3: out \d\.\ds 4: 25%      5: 25%       0/s failed, 20/s without the rule$`, s.poolLine())
+	require.Regexp(t, `^stock  1: 25%       2: 25%       3: out \d\.\ds  4: 25%       5: 25%        0/s failed, 20/s without the rule$`, s.poolLine())
 
 	table := s.poolTable()
 	require.Len(t, table, poolSize+2)

@@ -103,7 +103,7 @@ func (s *stage) poolLine() string {
 		case isolation.Held:
 			cell += " held"
 		}
-		cells = append(cells, fmt.Sprintf("%d: %-8s", i+1, cell))
+		cells = append(cells, fmt.Sprintf("%d: %-9s", i+1, cell))
 	}
 	line := fmt.Sprintf("%s  %s  %s failed, %s without the rule", poolName, strings.Join(cells, " "), perSecond(v.failed), perSecond(v.failedPlain))
 	if v.fallback {
