@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cordon-go/cordon/isolation"
+	"github.com/cordon-go/cordon/rule"
 )
 
 // A document says what it means: a forgotten limit never refuses all, and a 0 out of range is never a default.
@@ -74,5 +75,35 @@ func TestNoNumberOfIsolationIsZero(t *testing.T) {
 		default:
 			require.NotContains(t, keys, key)
 		}
+	}
+}
+
+// Rules within another document are read as a document of their own is, at their positions, with or without the mark.
+func TestNativeWithin(t *testing.T) {
+	t.Parallel()
+	within := func(doc string) (Decoded, error) {
+		root, err := rule.Parse([]byte("name: x\nrules:\n  " + doc))
+		require.NoError(t, err)
+		return NativeWithin("doc", root.Field("rules"))
+	}
+	d, err := within("{flow: [{id: a, resource: r, limit: 1}], isolation: [{service: s}]}")
+	require.NoError(t, err)
+	require.Empty(t, d.Problems)
+	require.Equal(t, "a", d.Rules.Flow[0].ID)
+	require.Equal(t, "s#1", d.Rules.Isolation[0].ID)
+	marked, err := within("{cordon: 1, flow: [{id: a, resource: r, limit: 1}], isolation: [{service: s}]}")
+	require.NoError(t, err)
+	require.Equal(t, d, marked)
+
+	d, err = within("{flow: [{id: a, resource: r, limti: 1}]}")
+	require.NoError(t, err)
+	require.EqualError(t, d.Problems, `doc:3:32: flow[0] (a): unknown field "limti"; did you mean "limit"?`)
+	for doc, want := range map[string]string{
+		"{flwo: []}":            `doc:3:4: unknown field "flwo"; did you mean "flow"?`,
+		"{cordon: 2, flow: []}": "doc:3:12: cordon: unknown version of the document: 2; want 1",
+		"[]":                    "doc:3:3: the document is no object",
+	} {
+		_, err := within(doc)
+		require.ErrorContains(t, err, want)
 	}
 }

@@ -147,7 +147,7 @@ func (f *faults) size(d *Document, instances, clients int) {
 		f.add("clients", fmt.Sprintf("make %d views of instances", views), fmt.Sprintf("at most %d: fewer clients, or fewer instances", maxViews))
 	}
 	if d.Bucket > 0 && float64(d.Length)/float64(d.Bucket)*float64(instances) > maxCells {
-		f.add("bucket", fmt.Sprintf("%v makes too many points", d.Bucket), fmt.Sprintf("a longer one: at most %d, times the instances", maxCells))
+		f.add("bucket", fmt.Sprintf("%v makes too many points", d.Bucket), fmt.Sprintf("a longer one: at most %d, buckets times instances", maxCells))
 	}
 }
 
@@ -259,8 +259,7 @@ func (f *faults) loads(field string, loads []Stream) {
 			change := fmt.Sprintf("%s.changes[%d]", at, j)
 			if !f.written(change + ".at") {
 				f.add(change+".at", "is missing", "a time")
-			}
-			if c.At < last {
+			} else if c.At < last {
 				f.add(change+".at", fmt.Sprintf("%v is before the last one, %v", c.At, last), "changes in order of time")
 			}
 			last = max(last, c.At)

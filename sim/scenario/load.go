@@ -72,18 +72,27 @@ func Parse(source string, data []byte, read func(name string) ([]byte, error)) (
 		r.build(file, node)
 	}
 	if len(f.list) > 0 {
-		for i := range f.list {
-			if p := &f.list[i]; p.Source == "" {
-				p.Source = source
-			}
-			if f.list[i].Kind == "" {
-				f.list[i].Index = -1
-			}
-		}
-		return nil, f.list
+		return nil, inOrder(f.list, source)
 	}
 	file.Warnings = r.warnings
 	return file, nil
+}
+
+// inOrder names the document in its own problems, and puts them first, by position.
+func inOrder(problems rule.Problems, source string) rule.Problems {
+	var own, others rule.Problems
+	for _, p := range problems {
+		if p.Kind == "" {
+			p.Index = -1
+		}
+		if p.Source = cmp.Or(p.Source, source); p.Source == source {
+			own = append(own, p)
+		} else {
+			others = append(others, p)
+		}
+	}
+	own.Sort()
+	return append(own, others...)
 }
 
 // build adds rules and policies to the scenario.

@@ -142,7 +142,7 @@ func (f *faults) policy(field string, p Policy) {
 	if p.Rule != "" && p.Preset != nil {
 		f.add(field+".preset", "is given besides a rule", "one of them")
 	}
-	if p.LoadBound != 0 && balance.Strategy(p.Balance) != balance.ConsistentHash {
+	if p.Kind == Cordon && p.LoadBound != 0 && balance.Strategy(p.Balance) != balance.ConsistentHash {
 		f.add(field+".loadBound", "is used by consistentHash alone", "balance: consistentHash, or no such field")
 	}
 	if f.given(field+".loadBound", p.LoadBound != 0) && !(p.LoadBound > 1 && p.LoadBound <= 100) {
