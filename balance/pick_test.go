@@ -190,6 +190,18 @@ func TestTriedAreAvoided(t *testing.T) {
 	})
 }
 
+// What a retry may choose from it chooses by the strategy, too.
+func TestRetryByWeight(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, Options{Strategy: Random}, weighing(4, 3, 1))
+	r := Request{Tried: []*isolation.Member{w.group.Member("a")}}
+	got := map[string]float64{}
+	for range 4000 {
+		got[w.call(r, 0)]++
+	}
+	require.Less(t, chi([]float64{got["b"], got["c"]}, []float64{3000, 1000}), 6.0, "%v", got)
+}
+
 // Instances that leave the service or are put out are not called any more from the next call on, though the plan is of before.
 func TestListChangesReachTheNextCall(t *testing.T) {
 	t.Parallel()

@@ -356,6 +356,8 @@ func TestLostOtherRegion(t *testing.T) {
 	t.Parallel()
 	w, _ := lost(t, Random, 4)
 	w.out(names(in("eu", 4))[1:]...)
+	w.calls(60, w.failing(1, "us"))
+	require.Zero(t, w.recent.explored(), "it is not the own region that fails")
 	w.calls(2000, w.failing(1, "us"))
 	got := w.calls(2000, w.failing(1, "us"))
 	require.Less(t, inRegion(got, "us"), .02)

@@ -282,7 +282,7 @@ func TestHashWithCallsOfOthers(t *testing.T) {
 func TestHashOfARetry(t *testing.T) {
 	t.Parallel()
 	list := in("", 10)
-	v, w := hashing(t, list), hashing(t, list)
+	v, w := hashing(t, list), newWorld(t, Options{Strategy: ConsistentHash, Seed: 99}, list)
 	second := map[string]bool{}
 	for h := range uint64(100) {
 		first := v.call(Request{Hash: h}, 0)
