@@ -110,8 +110,11 @@ func (e *events) breaker(b cordon.BreakerEvent) {
 
 func (e *events) isolation(i cordon.IsolationEvent) { e.decided(i.Event, i.Time) }
 
-// region takes a balancer's decision about a region.
-func (e *events) region(i isolation.Event) { e.decided(i, e.clk.Wall(i.At)) }
+// region takes a balancer's decision about a whole region.
+func (e *events) region(i isolation.Event) {
+	i.Address = "region " + i.Address
+	e.decided(i, e.clk.Wall(i.At))
+}
 
 func (e *events) decided(i isolation.Event, at time.Time) {
 	e.change(Event{

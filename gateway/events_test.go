@@ -13,6 +13,7 @@ import (
 	"github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/clock"
+	"github.com/cordon-go/cordon/isolation"
 )
 
 func refusal(rule, resource string) cordon.BlockEvent {
@@ -65,6 +66,33 @@ func TestEventsTell(t *testing.T) {
 	require.Contains(t, list[0].Text, "5 of 5 failed")
 	require.Equal(t, "pay", list[0].Resource)
 	require.True(t, list[1].Shadow)
+}
+
+// A decision about a region is told from one about an instance; the numbers are there in one line.
+func TestIsolationEventsTell(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewManual()
+	e := newEvents(clk, newLimitedLog(nil, clk))
+	ev := isolation.Event{
+		Service: "pay", Address: "http://a", Kind: isolation.EventQuarantined, At: time.Minute, Until: time.Minute + 12_340*time.Millisecond,
+		Reason: "9 of 9 calls failed", RuleID: "i1", Strikes: 2, Sick: 1, Instances: 5, Shadow: true,
+	}
+	e.isolation(cordon.IsolationEvent{Event: ev, Time: clk.Wall(ev.At)})
+	ev.Address, ev.Kind, ev.At, ev.Until, ev.Strikes, ev.Reason = "eu", isolation.EventInService, 2*time.Minute, 0, 2, "its slow start is over"
+	e.region(ev)
+	ev.Address, ev.Kind, ev.At, ev.Reason = "", isolation.EventFallbackOn, 3*time.Minute, "4 of 5 are sick"
+	e.isolation(cordon.IsolationEvent{Event: ev, Time: clk.Wall(ev.At)})
+	var got []string
+	for _, ev := range e.list() {
+		require.Equal(t, [4]string{"isolation", "isolation", "i1", "pay"}, [4]string{ev.What, ev.Kind, ev.Rule, ev.Resource})
+		require.True(t, ev.Shadow)
+		got = append(got, ev.Text)
+	}
+	require.Equal(t, []string{
+		"fallback on: 4 of 5 are sick; 1 of 5 sick",
+		"region eu in service: its slow start is over; 1 of 5 sick",
+		"http://a quarantined for 12.3s (strike 3): 9 of 9 calls failed; 1 of 5 sick",
+	}, got)
 }
 
 func TestLogIsLimited(t *testing.T) {

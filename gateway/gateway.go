@@ -56,7 +56,7 @@ func New(cfg Config, opts ...Option) (*Gateway, error) {
 	g.events = newEvents(o.clk, g.log)
 	engineOpts := []cordon.Option{
 		cordon.WithClock(o.clk), cordon.WithObserver(g.events.observer()),
-		cordon.WithObserver(cordon.Observer{Report: func(rule.Report) { g.warnOfIdleRules() }}),
+		cordon.WithObserver(cordon.Observer{Report: g.warnOfIdleRules}),
 	}
 	if o.logger != nil {
 		engineOpts = append(engineOpts, cordon.WithLogger(o.logger))
@@ -144,8 +144,8 @@ func (g *Gateway) warn(msg, about string) {
 }
 
 // warnOfIdleRules warns of rules that name a resource no route has: mostly a misspelt name, which would leave a route unprotected.
-func (g *Gateway) warnOfIdleRules() {
-	if g.eng == nil { // still being made
+func (g *Gateway) warnOfIdleRules(r rule.Report) {
+	if g.eng == nil || r.Source == (ownRules{}).Name() { // still being made, or its own, which are for all
 		return
 	}
 	idle := g.idleRules()

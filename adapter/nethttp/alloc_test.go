@@ -1,14 +1,18 @@
 package nethttp_test
 
 import (
+	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/adapter/nethttp"
+	"github.com/cordon-go/cordon/clock"
 )
 
 // The adapter adds two objects to an admitted request (the recorder and the writer the handler sees), none to a refused one but
@@ -44,6 +48,50 @@ func TestAllocations(t *testing.T) {
 	rt = nethttp.Transport(eng, base, named("admitted"))
 	bare := testing.AllocsPerRun(100, func() { _, _ = base.RoundTrip(req) })
 	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { _, _ = rt.RoundTrip(req) }), bare+1)
+}
+
+// A pool adds one object, which holds the request that is sent, and one more to an exchange whose body it watches.
+func TestPoolAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	req := get(t, context.Background())
+	for _, body := range []io.ReadCloser{http.NoBody, io.NopCloser(strings.NewReader(""))} {
+		header := http.Header{}
+		base := roundTripper(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Header: header, Body: body, ContentLength: -1}, nil
+		})
+		p := newPool(t, hosts("a", "b", "c"), nil, func(c *nethttp.PoolConfig) { c.Base, c.Outcome = base, nil })
+		bare := testing.AllocsPerRun(100, func() { _, _ = base.RoundTrip(req) })
+		most := bare + 1
+		if body != http.NoBody {
+			most += 3 // with the wait for a body that is abandoned
+		}
+		require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
+			res, err := p.RoundTrip(req)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = res.Body.Close()
+		}), most)
+	}
+}
+
+func BenchmarkPool(b *testing.B) {
+	header := http.Header{}
+	base := roundTripper(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Header: header, Body: http.NoBody}, nil
+	})
+	p := newPool(b, hosts("a", "b", "c", "d", "e"), nil, func(c *nethttp.PoolConfig) { c.Base, c.Outcome, c.Clock = base, nil, clock.System() })
+	req, err := http.NewRequest("GET", "http://s/v1/items", nil)
+	require.NoError(b, err)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := p.RoundTrip(req); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 func BenchmarkMiddleware(b *testing.B) {

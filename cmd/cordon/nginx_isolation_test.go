@@ -34,8 +34,8 @@ func TestNginxIsolation(t *testing.T) {
 const (
 	itemSound  = `location = /item { return 200 "an item\n"; }`
 	itemBroken = `location = /item { return 500 "broken\n"; }`
-	// A request's id is random.
-	itemHalfBroken = `location = /item { if ($request_id ~ "^[0-7]") { return 500 "broken\n"; } return 200 "an item\n"; }`
+	// A request's id is random. What is answered with 503 is sent to another one.
+	itemHalfBroken = `location = /item { if ($request_id ~ "^[0-7]") { return 503 "broken\n"; } return 200 "an item\n"; }`
 
 	itemsPerSecond = 200
 	itemClients    = 400 // as many as can wait for one another's time outs without keeping a request from being sent when it is due
