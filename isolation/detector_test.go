@@ -263,7 +263,7 @@ func TestTornReadings(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) counts {
-			return counts{rapid.Uint64Max(callsMask).Draw(t, name+" calls"), rapid.Uint64Max(1 << 45).Draw(t, name+" fails")}
+			return counts{rapid.Uint64Max(callsMask).Draw(t, name+" calls"), rapid.Uint64Max(1<<45).Draw(t, name+" fails")}
 		}
 		k := mark{own: draw("own mark"), all: draw("all mark")}
 		n, f, N, F := k.since(draw("own"), draw("all"))

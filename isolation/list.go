@@ -53,6 +53,7 @@ func (g *Group) setList(now time.Duration, list []Instance) (c Change, another b
 	members := make(map[string]*Member, len(list))
 	next := make([]*Member, 0, len(list))
 	changed := make([]*Member, 0)
+	names := regionNames{}
 	for i := range list {
 		in := list[i]
 		if in.Address == "" || members[in.Address] != nil {
@@ -65,8 +66,7 @@ func (g *Group) setList(now time.Duration, list []Instance) (c Change, another b
 		case m == nil:
 			c.Added++
 			m = &Member{group: g}
-			in.Address, in.Region = strings.Clone(in.Address), strings.Clone(in.Region)
-			m.listed.Store(&in)
+			m.listed.Store(names.keep(in, strings.Clone(in.Address)))
 			if r, ok := g.gone[in.Address]; ok && now < r.until {
 				c.Returned++
 				delete(g.gone, in.Address)
@@ -84,8 +84,7 @@ func (g *Group) setList(now time.Duration, list []Instance) (c Change, another b
 			c.Changed++
 			drained := m.listed.Load().Drained != in.Drained
 			g.count(m, -1)
-			in.Address, in.Region = m.Address(), strings.Clone(in.Region)
-			m.listed.Store(&in)
+			m.listed.Store(names.keep(in, m.Address()))
 			g.count(m, 1)
 			if drained {
 				changed = append(changed, m)
@@ -113,6 +112,20 @@ func (g *Group) setList(now time.Duration, list []Instance) (c Change, another b
 	g.params.Store(g.params.Load().of(g.counted.instances))
 	g.forget(now)
 	return c, true
+}
+
+// regionNames are the names of the regions of one list: the group keeps no memory of the caller's, and each name once.
+type regionNames map[string]string
+
+// keep returns the instance as the group keeps it, with that address.
+func (r regionNames) keep(in Instance, address string) *Instance {
+	name, ok := r[in.Region]
+	if !ok {
+		name = strings.Clone(in.Region)
+		r[name] = name
+	}
+	in.Address, in.Region = address, name
+	return &in
 }
 
 // unchanged reports whether the list is the one in force, so that nothing needs to be done.
