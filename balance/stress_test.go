@@ -54,9 +54,9 @@ func TestConcurrentSafe(t *testing.T) {
 				_ = w.group.SetRule(now, []*isolation.Rule{nil, {}, {RegionSwitch: true}, {Shadow: true}, {SlowStart: time.Millisecond}}[i/50%5])
 			}
 		})
-		each := 20_000
+		perCaller := 20_000
 		if testing.Short() || raceEnabled {
-			each = 4000
+			perCaller = 4000
 		}
 		for g := range uint64(8) {
 			callers.Go(func() {
@@ -70,7 +70,7 @@ func TestConcurrentSafe(t *testing.T) {
 					open[0].End(time.Duration(now.Load()), o)
 					open = open[1:]
 				}
-				for range each {
+				for range perCaller {
 					c, err := w.Pick(time.Duration(now.Add(int64(100*time.Microsecond))), Request{Hash: random.Uint64N(50)})
 					if err != nil {
 						errors.Add(1)
@@ -107,14 +107,14 @@ func TestConcurrentSafe(t *testing.T) {
 func TestConcurrentTurnsAreExact(t *testing.T) {
 	t.Parallel()
 	const n, goroutines = 7, 8
-	each := 7 * 1000
+	perCaller := 7 * 1000
 	w := newWorld(t, Options{}, in("", n))
 	var counts [goroutines]map[string]int
 	var done sync.WaitGroup
 	for g := range goroutines {
 		counts[g] = map[string]int{}
 		done.Go(func() {
-			for range each {
+			for range perCaller {
 				c, err := w.Pick(0, Request{})
 				if err == nil {
 					counts[g][c.Address()]++
@@ -131,7 +131,7 @@ func TestConcurrentTurnsAreExact(t *testing.T) {
 		}
 	}
 	for a, k := range total {
-		require.Equal(t, goroutines*each/n, k, a)
+		require.Equal(t, goroutines*perCaller/n, k, a)
 	}
 	require.Len(t, total, n)
 }
