@@ -1,0 +1,137 @@
+package extractor
+
+import "reflect"
+
+// run adds the values that a program gets out of an object.
+func (w *walk) run(t *term, ops []op, v reflect.Value, out *List) error {
+	for i := range ops {
+		o := &ops[i]
+		switch o.kind {
+		case opDeref:
+			if v.IsNil() {
+				return nil
+			}
+			v = v.Elem()
+		case opField:
+			v = v.Field(o.index)
+		case opElement:
+			j, ok := place(o.index, v.Len())
+			if !ok {
+				return nil
+			}
+			v = v.Index(j)
+		case opKey:
+			if v = v.MapIndex(o.key); !v.IsValid() {
+				return nil
+			}
+		case opAll:
+			return w.all(t, ops[i+1:], v, out)
+		case opGetter:
+			var err error
+			if v, err = w.get(o, v); err != nil || !v.IsValid() {
+				return err
+			}
+		default:
+			return w.last(t, o, v, out)
+		}
+	}
+	return nil
+}
+
+// last runs an operation that ends a program.
+func (w *walk) last(t *term, o *op, v reflect.Value, out *List) error {
+	switch o.kind {
+	case opDynamic:
+		if v.IsNil() {
+			return nil
+		}
+		return w.value(t, o.index, v.Elem().Interface(), out)
+	case opGeneric:
+		return w.value(t, o.index, v.Interface(), out)
+	case opJSON:
+		if v.IsNil() {
+			return nil
+		}
+		if err := scanJSON(v.Bytes(), t.steps[o.index:], out); err != nil {
+			return w.path.bodyError(err)
+		}
+		return nil
+	case opWalker:
+		return w.walker(o, v, out)
+	}
+	if o.what != "" {
+		w.doing = o.what
+	}
+	value, ok, err := o.leaf.read(v)
+	if err != nil {
+		if o.leaf == leafJSON {
+			return w.path.bodyError(err)
+		}
+		return w.failed(err)
+	}
+	if ok {
+		out.Add(value)
+	}
+	return nil
+}
+
+// all runs the operations for every element.
+func (w *walk) all(t *term, ops []op, v reflect.Value, out *List) error {
+	if v.Kind() == reflect.Map {
+		for it := v.MapRange(); it.Next() && out.More(); {
+			if err := w.run(t, ops, it.Value(), out); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i := range v.Len() {
+		if !out.More() {
+			break
+		}
+		if err := w.run(t, ops, v.Index(i), out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// get calls a getter; the value is not valid if it says that there is none.
+func (w *walk) get(o *op, v reflect.Value) (reflect.Value, error) {
+	w.doing = o.what
+	results := reflect.ValueOf(objectOf(v)).Method(o.index).Call(nil)
+	if len(results) == 2 {
+		if ok := results[1]; ok.Kind() == reflect.Bool {
+			if !ok.Bool() {
+				return reflect.Value{}, nil
+			}
+		} else if err, _ := ok.Interface().(error); err != nil {
+			return reflect.Value{}, w.failed(err)
+		}
+	}
+	return results[0], nil
+}
+
+// walker lets a walker's getter add the values.
+func (w *walk) walker(o *op, v reflect.Value, out *List) error {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan:
+		if v.IsNil() {
+			return nil
+		}
+	}
+	w.doing = o.what
+	err := o.get(v.Interface(), out)
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case *TypeError:
+		if w.misfit == nil {
+			own := *e
+			own.Path = w.path.path
+			w.misfit = &own
+		}
+		return nil
+	}
+	return w.failed(err)
+}
