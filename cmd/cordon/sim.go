@@ -60,7 +60,7 @@ hold for the first policy, and 2 when the scenario cannot be run.`,
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&m.compare, "compare", nil, "policies to try out as well: "+strings.Join(scenario.Kind("").Values(), ", "))
-	f.IntVar(&m.seeds, "seeds", 1, "how many times to run it, with one seed after the other; default: what the scenario says")
+	f.IntVar(&m.seeds, "seeds", 0, "how many times to run it, with one seed after the other; default: what the scenario says")
 	f.Uint64Var(&m.seed, "seed", 0, "the first seed; default: what the scenario says")
 	f.StringVar(&m.svg, "svg", "", "write a chart over time of the first run to this file")
 	f.BoolVar(&m.events, "events", false, "print what was decided about instances, in the first run")
@@ -89,7 +89,7 @@ type simulator struct {
 const maxSimSeeds = 10_000
 
 func (m *simulator) run(ctx context.Context, path string) error {
-	if m.seeds < 1 || m.seeds > maxSimSeeds {
+	if m.flags("seeds") && (m.seeds < 1 || m.seeds > maxSimSeeds) {
 		return fmt.Errorf("--seeds is %d, want 1 to %d", m.seeds, maxSimSeeds)
 	}
 	most, err := parseShare(m.maxFailed)
@@ -179,10 +179,10 @@ func (m *simulator) draw(file *scenario.File, trials []trial.Trial) error {
 func (m *simulator) judge(t *trial.Trial, most float64) error {
 	var broken []error
 	if failed := t.Figures.FailedShare(); m.maxFailed != "" && failed > most {
-		broken = append(broken, fmt.Errorf("%s: %s of the calls failed, --max-failed is %s", t.Policy, percent(failed), m.maxFailed))
+		broken = append(broken, fmt.Errorf("with %s %s of the calls failed; --max-failed is %s", t.Policy, percent(failed), m.maxFailed))
 	}
 	if n := t.Figures.False; m.noFalse && n > 0 {
-		broken = append(broken, fmt.Errorf("%s: instances that were well were put out of service %d times, --no-false allows none", t.Policy, n))
+		broken = append(broken, fmt.Errorf("with %s instances that were well were put out of service, %d times; --no-false allows none", t.Policy, n))
 	}
 	if len(broken) == 0 {
 		return nil

@@ -71,10 +71,11 @@ func generate(root string) (map[string][]byte, error) {
 	if page, err = replaceTable(page, "the presets", presets); err != nil {
 		return nil, err
 	}
-	return map[string][]byte{
+	files := map[string][]byte{
 		reference: page,
 		filepath.Join(root, "docs", "rules.schema.json"): append(schema, '\n'),
-	}, nil
+	}
+	return files, generateScenario(root, files)
 }
 
 // inDocument turns a comment, which speaks of Go, into what it says to somebody who writes a document: fields by their keys,
@@ -92,7 +93,12 @@ func inDocument(folder, comment string) string {
 			kept = append(kept, sentence)
 		}
 	}
-	return word.ReplaceAllStringFunc(strings.TrimSpace(strings.Join(kept, "")), func(w string) string {
+	return withKeys(strings.TrimSpace(strings.Join(kept, "")), words)
+}
+
+// withKeys writes the words that are names in Go as they are written in documents.
+func withKeys(text string, words map[string]string) string {
+	return word.ReplaceAllStringFunc(text, func(w string) string {
 		if key, ok := words[w]; ok {
 			return "`" + key + "`"
 		}
@@ -120,7 +126,7 @@ func keys(words map[string]string, t reflect.Type) {
 }
 
 var (
-	word      = regexp.MustCompile(`[A-Za-z]+`)
+	word      = regexp.MustCompile(`[A-Za-z][A-Za-z0-9]*`)
 	ofPackage = regexp.MustCompile(`\b(Limiter|Bulkhead|Breaker|Group)\b`)
 )
 
@@ -148,8 +154,13 @@ func document(describe func(reflect.Type, string) string) map[string]any {
 
 // fieldComments returns the comments of all struct fields of the rule packages, as one line each, by "package.Type.Field".
 func fieldComments(root string) (map[string]string, error) {
+	return commentsIn(root, "flow", "breaker", "isolation")
+}
+
+// commentsIn returns the comments of all struct fields of the packages in the folders.
+func commentsIn(root string, folders ...string) (map[string]string, error) {
 	comments := map[string]string{}
-	for _, folder := range []string{"flow", "breaker", "isolation"} {
+	for _, folder := range folders {
 		names, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
 		if err != nil {
 			return nil, err
@@ -165,7 +176,7 @@ func fieldComments(root string) (map[string]string, error) {
 			ast.Inspect(file, func(n ast.Node) bool {
 				if spec, ok := n.(*ast.TypeSpec); ok {
 					if st, ok := spec.Type.(*ast.StructType); ok {
-						collect(comments, folder+"."+spec.Name.Name, st)
+						collect(comments, path.Base(folder)+"."+spec.Name.Name, st)
 					}
 				}
 				return true
@@ -283,12 +294,12 @@ func replaceTable(page []byte, what, table string) ([]byte, error) {
 	begin, end := []byte("<!-- "+what+" -->\n"), []byte("<!-- end -->")
 	i := bytes.Index(page, begin)
 	if i < 0 {
-		return nil, fmt.Errorf("docs/rules.md has no mark %q", begin)
+		return nil, fmt.Errorf("the page has no mark %q", begin)
 	}
 	i += len(begin)
 	j := bytes.Index(page[i:], end)
 	if j < 0 {
-		return nil, fmt.Errorf("docs/rules.md has no mark %q after %q", end, begin)
+		return nil, fmt.Errorf("the page has no mark %q after %q", end, begin)
 	}
 	return bytes.Join([][]byte{page[:i], []byte(table), page[i+j:]}, nil), nil
 }

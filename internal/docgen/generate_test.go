@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"reflect"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,7 +13,7 @@ import (
 func TestDocsAreCurrent(t *testing.T) {
 	files, err := generate("../..")
 	require.NoError(t, err)
-	require.Len(t, files, 2)
+	require.Len(t, files, 4)
 	for name, want := range files {
 		got, err := os.ReadFile(name)
 		require.NoError(t, err)
@@ -36,6 +38,37 @@ func TestSchemaIsJSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal(files["../../docs/rules.schema.json"], &schema))
 	require.Contains(t, schema["properties"], "flow")
 	require.Contains(t, schema["properties"], "isolation")
+}
+
+// Every object that a scenario holds has a table, and every field of it a meaning.
+func TestScenarioIsDescribed(t *testing.T) {
+	comments, err := commentsIn("../..", "sim/scenario")
+	require.NoError(t, err)
+	shown := map[reflect.Type]bool{}
+	for _, typ := range scenarioTypes() {
+		shown[typ] = true
+	}
+	for _, typ := range scenarioTypes() {
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			require.NotEmpty(t, comments["scenario."+typ.Name()+"."+f.Name], "%s.%s", typ, f.Name)
+			inner := f.Type
+			for inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			if inner.Kind() == reflect.Struct {
+				require.True(t, shown[inner], "%s has no table", inner)
+			}
+		}
+	}
+	schema := scenarioSchema(nil)
+	data, err := json.Marshal(schema)
+	require.NoError(t, err)
+	refs := regexp.MustCompile(`#/\$defs/(\w+)`).FindAllStringSubmatch(string(data), -1)
+	require.NotEmpty(t, refs)
+	for _, ref := range refs {
+		require.Contains(t, schema["$defs"], ref[1])
+	}
 }
 
 func TestPresetsAreCompared(t *testing.T) {
