@@ -281,7 +281,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 func TestTypesThatAPathDoesNotFit(t *testing.T) {
 	type twins struct {
 		A int `json:"x"`
-		B int `json:"x"`
+		B int `hessian:"x"`
 	}
 	type loop *loop
 	for _, c := range []struct {

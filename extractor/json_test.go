@@ -1,0 +1,130 @@
+package extractor_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cordon-go/cordon/extractor"
+)
+
+func bodyCall(body string) *extractor.Call {
+	return &extractor.Call{Carrier: &carrier{body: []byte(body)}}
+}
+
+func TestJSONBodies(t *testing.T) {
+	nested := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
+	for _, c := range []struct{ path, body, want string }{
+		{"body", ` "x" `, "x"}, {"body", "102.0", "102"}, {"body[1]", "[1,2]", "2"}, {"body[-2]", "[1,2]", "1"}, {"body[-3]", "[1,2]", ""}, {"body[2]", "[1,2]", ""}, {"body[0]", "[]", ""},
+		{"body[-1][-1].x", `[[],[{},{"x":[]},{"x":"y"}]]`, "y"}, {"body[*][*]", `[[1,2],[3],[],4,"5"]`, "1 2 3"}, {"body[*]", `{"a":1,"b":[2],"c":3,"a":4}`, "1 3 4"}, {"body[5]", `{"5":1}`, "1"},
+		{"body.id", `{"id":1,"id":2}`, "2"}, {"body.u.id", `{"u":{"id":1},"u":{"id":2}}`, "2"}, {"body.u.id", `{"u":{"id":1},"u":{}}`, ""}, {"body.u.id", `{"u":{"id":1},"u":null}`, ""},
+		{"body[*].id", `[{"id":1},{"id":1,"id":2},{"id":2,"id":1}]`, "1 2"},
+		{"body.id", `{"\u0069\u0064":"\ud83d\ude00\n\/\"\\\b\f\r\t"}`, "😀\n/\"\\\b\f\r\t"}, {"body.id", `{"id":"\ud83dx\udc00\ud83d\u0041"}`, "�x��A"}, {"body.id", `{"ID":1,"Id":2}`, ""},
+		{`body["a.b"]["\n"]`, `{"a.b":{"\n":true}}`, "true"}, {"body.id", `{"id":"` + strings.Repeat("x", 256) + `"}`, strings.Repeat("x", 256)},
+		{"body.id", `{"id":12345678901234567890123}`, "12345678901234567890123"}, {"body.id", `{"id":1e400}`, "1e400"}, {"body.id", `{"id":-0}`, "0"}, {"body.id", `{"id":null}`, ""}, {"body.id", `{"id":{"x":1}}`, ""},
+		{"body.a", nested(1), "1"}, {"body.z", nested(1000), ""}, {"body.id", "{\"id\":\"\xff\"}", "\xff"},
+	} {
+		got, err := extract(t, c.path, bodyCall(c.body))
+		require.NoError(t, err, c.body)
+		require.Equal(t, c.want, strings.Join(got, " "), "%s of %s", c.path, c.body)
+	}
+	for _, body := range []string{
+		"", " ", "x", "{", "[", `"`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `{a:1}`, "[1,]", "[1 2]", "[1]]", "{} {}", "01", "1.", ".1", "1e", "-", "+1", "0x1", "tru", "truex", "nul", "NaN",
+		`"\x"`, `"\u12"`, `"\u12g4"`, "\"\n\"", `{"a":1 "b":2}`, `{"a":"b"`, "\ufeff{}", `"a\`, `{"id":1,"x":tru}`, `{"x":[1,{"y":}]}`, "[[1],[2}]",
+	} {
+		got, err := extract(t, "body.id", bodyCall(body))
+		require.ErrorIs(t, err, extractor.ErrNotJSON, body)
+		require.Empty(t, got, body)
+	}
+	_, err := extract(t, "body.z", bodyCall(nested(1001)))
+	require.ErrorIs(t, err, extractor.ErrTooLarge)
+}
+
+// reference is what encoding/json finds at the steps.
+func reference(x any, steps []any) []extractor.Value {
+	if len(steps) == 0 {
+		switch x.(type) {
+		case map[string]any, []any:
+			return nil
+		}
+		if v, ok := extractor.Of(x); ok {
+			return []extractor.Value{v}
+		}
+		return nil
+	}
+	switch step := steps[0].(type) {
+	case string:
+		if in, ok := x.(map[string]any); ok {
+			return reference(in[step], steps[1:])
+		}
+	case int:
+		if in, ok := x.([]any); ok {
+			if step < 0 {
+				step += len(in)
+			}
+			if 0 <= step && step < len(in) {
+				return reference(in[step], steps[1:])
+			}
+		}
+	case nil:
+		if in, ok := x.([]any); ok {
+			var all []extractor.Value
+			for _, x := range in {
+				all = append(all, reference(x, steps[1:])...)
+			}
+			return all
+		}
+	}
+	return nil
+}
+
+// jsonPaths are paths into bodies, each beside its steps.
+var jsonPaths = map[string][]any{
+	"body": {}, "body.a": {"a"}, "body.a.b": {"a", "b"}, "body[0]": {0}, "body[-1]": {-1}, "body.a[1]": {"a", 1}, "body.a[*].b": {"a", nil, "b"}, "body[-2][-1]": {-2, -1},
+}
+
+// FuzzJSON compares with encoding/json: the same documents are JSON, and the same values are at the paths.
+func FuzzJSON(f *testing.F) {
+	for _, s := range []string{`{"a":{"b":1}}`, `{"a":[1,{"b":"x"},{"b":2.50}]}`, `[[1],["\u00e9\ud83d\ude00"]]`, `{"a":1,"\u0061":{"b":-0}}`, `[1e5,-0.0,true,null]`, "[\"\xff\"]", `{"a":{"b":1},"a":{"b":2}} x`, `12345678901234567890`} {
+		f.Add([]byte(s))
+	}
+	paths := map[string]*extractor.Path{}
+	for text := range jsonPaths {
+		p, err := extractor.Compile(text, extractor.Options{MaxBody: 1 << 20})
+		require.NoError(f, err)
+		paths[text] = p
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if bytes.Count(body, []byte("["))+bytes.Count(body, []byte("{")) > 1000 || len(body) > 1<<16 {
+			t.Skip("encoding/json nests deeper")
+		}
+		before := bytes.Clone(body)
+		decoder := json.NewDecoder(bytes.NewReader(body))
+		decoder.UseNumber()
+		var x any
+		valid := json.Valid(body)
+		if valid {
+			require.NoError(t, decoder.Decode(&x))
+		}
+		for text, p := range paths {
+			var list extractor.List
+			err := p.Extract(&extractor.Call{Carrier: &carrier{body: body}}, &list)
+			if valid != (err == nil) {
+				t.Fatalf("%q: valid %v, but %v", body, valid, err)
+			}
+			if !valid || !utf8.Valid(body) {
+				continue // encoding/json replaces what is not UTF-8
+			}
+			var want extractor.List
+			for _, v := range reference(x, jsonPaths[text]) {
+				want.Add(v)
+			}
+			require.Equal(t, texts(&want), texts(&list), "%s of %s", text, body)
+		}
+		require.Equal(t, before, body)
+	})
+}
