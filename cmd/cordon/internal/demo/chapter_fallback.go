@@ -59,8 +59,8 @@ func (s *stage) nearlyAllFail(ctx context.Context) error {
 	if err := s.settlePool(ctx); err != nil {
 		return err
 	}
-	during, total := s.stock.tallies().minus(before), s.stock.tallies()
-	s.found(during.lost == 0, "every call got an answer: %s failed with the rule, %s without, %d broken%s", during.guarded, during.plain, during.lost, s.stock.why())
+	total := s.stock.tallies()
+	s.judgeAnswered(total.minus(before))
 	s.outcome("fallback: %s after the %dth of %d fell ill, off again %s after they were well; failed calls in both chapters: %s with the rule, %s without",
 		seconds(after), mostOut+1, poolSize, seconds(off.At-well), total.guarded, total.plain)
 	return nil
@@ -76,8 +76,9 @@ func (s *stage) failOneByOne(ctx context.Context, w *watch) (on isolation.Event,
 		if err != nil {
 			return on, 0, err
 		}
-		took = append(took, seconds(out.At-ill))
-		inTime = inTime && s.outInTime(u, ill, out)
+		held, after := s.outInTime(ill, out)
+		inTime = inTime && held
+		took = append(took, after)
 		if err := s.let(ctx, 200*time.Millisecond); err != nil {
 			return on, 0, err
 		}
@@ -87,7 +88,7 @@ func (s *stage) failOneByOne(ctx context.Context, w *watch) (on isolation.Event,
 	if on, err = w.until(ctx, isolation.EventFallbackOn, ""); err != nil {
 		return on, 0, err
 	}
-	after = on.At - ill
+	after = on.At - ill.at
 	s.found(on.Sick == mostOut+1, "with %d of %d sick isolation switched itself off, %s after the last fell ill", on.Sick, on.Instances, seconds(after))
 	return on, after, nil
 }
@@ -100,16 +101,17 @@ func (s *stage) worksAgain(ctx context.Context, w *watch) error {
 	if err != nil {
 		return err
 	}
-	s.found(s.outInTime(sick, ill, out) && out.Strikes > 0, "and works: out after %s, for %s, since its earlier strike is remembered", seconds(out.At-ill), seconds(out.Until-out.At))
+	held, took := s.outInTime(ill, out)
+	s.found(held && out.Strikes > 0, "and works: out after %s, for %s, since its earlier strike is remembered", took, seconds(out.Until-out.At))
 	s.heal(sick)
 	return nil
 }
 
-// judgeReached finds whether calls reached every instance.
+// judgeReached finds whether calls went to every instance.
 func (s *stage) judgeReached(from, to time.Duration) {
 	shares, calls := s.stock.shares(from, to)
 	least, most := slices.Min(shares), slices.Max(shares)
-	s.found(least >= fairShare/2, "calls reach all %d while it is off: shares from %s to %s of %d calls", poolSize, percent(least), percent(most), calls)
+	s.found(least >= fairShare/2, "calls go to all %d while it is off: shares from %s to %s of %d calls", poolSize, percent(least), percent(most), calls)
 }
 
 // judgeReturn finds whether any instance was stormed when the instances were well again: whether in any part of the time it got much more than

@@ -53,6 +53,8 @@ type load struct {
 	perSecond atomic.Int64
 
 	sent, ok, failed, limited, refused, broken atomic.Int64
+	// heldUp is how long looks at the schedule were late, in nanoseconds: for that time the machine did something else.
+	heldUp atomic.Int64
 	// mistake is the first thing that went wrong with a broken call.
 	mistake atomic.Pointer[string]
 }
@@ -82,7 +84,8 @@ func (l *load) run(ctx context.Context) {
 	var calls sync.WaitGroup
 	defer calls.Wait()
 	// Looking at the schedule every couple of milliseconds is enough: calls of independent clients come in clumps too.
-	ticker := time.NewTicker(2 * time.Millisecond)
+	const look, late = 2 * time.Millisecond, 10 * time.Millisecond
+	ticker := time.NewTicker(look)
 	defer ticker.Stop()
 	last, owed := l.clock.Now(), 0.0
 	for {
@@ -92,6 +95,9 @@ func (l *load) run(ctx context.Context) {
 		case <-ticker.C:
 		}
 		now := l.clock.Now()
+		if gap := now - last; gap > late {
+			l.heldUp.Add(int64(gap - look))
+		}
 		owed += (now - last).Seconds() * float64(l.perSecond.Load())
 		last = now
 		for ; owed >= 1; owed-- {

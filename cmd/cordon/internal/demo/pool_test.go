@@ -31,9 +31,6 @@ func newPoolBooks(t *testing.T) (*stage, *bytes.Buffer) {
 	return s, out
 }
 
-// arrive fills an instance's book with what a caller sent.
-func arrive(u *upstream, caller string, times []time.Duration) { u.arrivals[caller] = times }
-
 // startTestPool starts a pool whose guarded caller follows the demo's rule, with events kept in a journal.
 func startTestPool(t *testing.T) (*pool, *journal) {
 	t.Helper()
@@ -165,25 +162,27 @@ func TestThePoolIsShownAsTheGuardedCallerSeesIt(t *testing.T) {
 }
 
 func TestJudgeOutInTime(t *testing.T) {
-	second := time.Second
 	for name, c := range map[string]struct {
-		calls   int64
-		at      time.Duration
-		reached []time.Duration
-		held    bool
+		calls      int64
+		at, heldUp time.Duration
+		held       bool
 	}{
-		"soon":                          {9, 300 * time.Millisecond, evenly(0, 25*time.Millisecond, 12), true},
-		"after too many calls":          {outAfter + 1, 300 * time.Millisecond, evenly(0, 25*time.Millisecond, 12), false},
-		"too late":                      {9, 3 * second, evenly(0, 25*time.Millisecond, 120), false},
-		"late on a machine held up":     {9, 3 * second, evenly(0, 300*time.Millisecond, 10), true},
-		"too many on a machine held up": {outAfter + 1, 3 * second, evenly(0, 300*time.Millisecond, 10), false},
+		"soon":                          {9, 300 * time.Millisecond, 0, true},
+		"after too many calls":          {outAfter + 1, 300 * time.Millisecond, 0, false},
+		"too late":                      {9, 3 * time.Second, 0, false},
+		"late on a machine held up":     {outAfter + 1, 3 * time.Second, 1500 * time.Millisecond, true},
+		"later than that explains":      {9, 4 * time.Second, 1500 * time.Millisecond, false},
+		"more calls than that explains": {200, 3 * time.Second, 1500 * time.Millisecond, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := newPoolBooks(t)
-			u := s.stock.instances[2]
-			arrive(u, plainCaller, c.reached)
-			e := isolation.Event{At: c.at, Evidence: isolation.Evidence{Calls: c.calls}}
-			require.Equal(t, c.held, s.outInTime(u, 0, e))
+			s.stock.guarded.load.heldUp.Store(int64(time.Minute))
+			ill := s.fail(s.stock.instances[2])
+			s.stock.guarded.load.heldUp.Add(int64(c.heldUp))
+			e := isolation.Event{At: ill.at + c.at, Evidence: isolation.Evidence{Calls: c.calls}}
+			held, took := s.outInTime(ill, e)
+			require.Equal(t, c.held, held)
+			require.Equal(t, c.heldUp > 0, strings.Contains(took, "held up by 1.50 s"), took)
 		})
 	}
 }
@@ -256,10 +255,33 @@ func TestJudgeGrowth(t *testing.T) {
 				if i == 2 {
 					times = c.sick
 				}
-				arrive(u, guardedCaller, times)
+				s.stock.guarded.picks[u.name] = times
 			}
 			s.judgeGrowth(s.stock.instances[2], from, c.whole)
 			require.Equal(t, c.held, len(s.summary.Broken()) == 0, out.String())
+		})
+	}
+}
+
+func TestJudgeAnswered(t *testing.T) {
+	for name, c := range map[string]struct {
+		lost            int64
+		picked, arrived int
+		held            bool
+	}{
+		"all":                    {0, 3, 3, true},
+		"one without an answer":  {1, 3, 3, false},
+		"one went elsewhere":     {0, 3, 2, false},
+		"one came twice":         {0, 3, 4, false},
+		"nothing sent, one came": {0, 0, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := newPoolBooks(t)
+			u := s.stock.instances[1]
+			s.stock.plain.picks[u.name] = evenly(0, 1, c.picked)
+			u.arrivals[plainCaller] = evenly(1, 1, c.arrived)
+			s.judgeAnswered(comparison{lost: c.lost})
+			require.Equal(t, c.held, len(s.summary.Broken()) == 0)
 		})
 	}
 }
@@ -289,9 +311,9 @@ func TestJudgeReachedAndReturn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, out := newPoolBooks(t)
 			for i, u := range s.stock.instances {
-				arrive(u, guardedCaller, even)
+				s.stock.guarded.picks[u.name] = even
 				if i == 0 {
-					arrive(u, guardedCaller, c.first)
+					s.stock.guarded.picks[u.name] = c.first
 				}
 			}
 			s.judgeReached(from, to)

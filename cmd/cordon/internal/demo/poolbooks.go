@@ -53,21 +53,28 @@ func (p *pool) why() string {
 	return p.plain.load.why()
 }
 
-// arrivals counts the guarded caller's calls that reached each instance between two readings, by the instances' own books.
-func (p *pool) arrivals(from, to time.Duration) (each []int, all int) {
-	for _, u := range p.instances {
-		n := len(between(u.arrived(guardedCaller), from, to))
-		each = append(each, n)
-		all += n
-	}
-	return each, all
-}
-
-// shares returns each instance's part of the calls that reached any, and how many those were. Without calls all are 0.
+// shares returns each instance's part of the calls that the guarded caller sent between two readings, and how many those were. Without calls all are 0.
 func (p *pool) shares(from, to time.Duration) (shares []float64, calls int) {
-	each, calls := p.arrivals(from, to)
+	var each []int
+	for _, u := range p.instances {
+		n := len(between(p.guarded.picked(u.name), from, to))
+		each = append(each, n)
+		calls += n
+	}
 	for _, n := range each {
 		shares = append(shares, float64(n)/float64(max(calls, 1)))
 	}
 	return shares, calls
+}
+
+// arrived reports whether all calls sent to the instances, of either caller, are in the instances' own books. No call may be on its way.
+func (p *pool) arrived() bool {
+	for _, c := range p.callers() {
+		for _, u := range p.instances {
+			if len(c.picked(u.name)) != len(u.arrived(c.name)) {
+				return false
+			}
+		}
+	}
+	return true
 }
