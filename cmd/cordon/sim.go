@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -17,11 +16,6 @@ import (
 	"github.com/cordon-go/cordon/sim"
 	"github.com/cordon-go/cordon/sim/scenario"
 )
-
-// simExample is a scenario with a word on everything it can say.
-//
-//go:embed sim-example.yaml
-var simExample string
 
 func newSim(s streams) *cobra.Command {
 	var m simulator

@@ -1,4 +1,7 @@
-# A scenario for `cordon sim`. Everything but cordon-sim, length, instances and clients may be left out.
+package main
+
+// simExample is a scenario with a word on everything it can say.
+const simExample = `# A scenario for cordon sim. Everything but cordon-sim, length, instances and clients may be left out.
 cordon-sim: 1
 service: orders                 # isolation rules are chosen by it, and it is the resource of the calls
 length: 10m                     # of virtual time: a few tenths of a second
@@ -42,3 +45,4 @@ rules:                          # or a file's path: rules.yaml
     - {id: quick, service: orders, preset: quick}
   flow:
     - {id: orders, resource: orders, mode: smooth, limit: 80, burst: 10}     # of each client
+`
