@@ -91,11 +91,11 @@ func (s *scanner) value(n int) error {
 		return nil
 	case s.word("true"):
 		if wanted {
-			s.out.Add(boolean(true))
+			s.out.Add(Bool(true))
 		}
 	case s.word("false"):
 		if wanted {
-			s.out.Add(boolean(false))
+			s.out.Add(Bool(false))
 		}
 	case !s.word("null"):
 		return ErrNotJSON
@@ -296,10 +296,10 @@ func hex4(b []byte) (rune, bool) {
 // stringOf returns the Value of a string's text.
 func stringOf(text []byte, escaped bool) Value {
 	if !escaped {
-		return textOf(text)
+		return Bytes(text)
 	}
 	var buf [MaxText]byte
-	return textOf(unquote(buf[:0], text))
+	return Bytes(unquote(buf[:0], text))
 }
 
 // unquote appends a string's text, whose escapes are valid, to b with the escapes resolved; half a surrogate pair is U+FFFD.

@@ -108,14 +108,14 @@ func (k leafKind) read(v reflect.Value) (Value, bool, error) {
 	case leafInt:
 		return Int(v.Int()), true, nil
 	case leafUint:
-		return unsigned(v.Uint()), true, nil
+		return Uint(v.Uint()), true, nil
 	case leafFloat:
-		value, ok := float(v.Float(), v.Type().Bits())
+		value, ok := Float(v.Float(), v.Type().Bits())
 		return value, ok, nil
 	case leafBool:
-		return boolean(v.Bool()), true, nil
+		return Bool(v.Bool()), true, nil
 	case leafBytes:
-		return textOf(v.Bytes()), !v.IsNil(), nil
+		return Bytes(v.Bytes()), !v.IsNil(), nil
 	case leafByteArray:
 		return byteArray(v), true, nil
 	case leafComplex:
@@ -141,9 +141,9 @@ func (k leafKind) ask(object any) (Value, bool, error) {
 	switch k {
 	case leafTime:
 		if t, ok := object.(*time.Time); ok {
-			return timeText(*t), true, nil
+			return Time(*t), true, nil
 		}
-		return timeText(object.(time.Time)), true, nil
+		return Time(object.(time.Time)), true, nil
 	case leafKeyer:
 		return Text(object.(Keyer).ParamKey()), true, nil
 	case leafValuer:
@@ -157,7 +157,7 @@ func (k leafKind) ask(object any) (Value, bool, error) {
 		if err != nil {
 			return Value{}, false, err
 		}
-		return textOf(b), true, nil
+		return Bytes(b), true, nil
 	}
 	return Text(object.(fmt.Stringer).String()), true, nil
 }
@@ -181,29 +181,31 @@ func plain(x any) (Value, bool, error) {
 	case nil:
 		return Value{}, false, nil
 	case time.Time:
-		return timeText(x), true, nil
+		return Time(x), true, nil
 	}
 	v := reflect.ValueOf(x)
 	return plainLeaf(v.Type()).read(v)
 }
 
-func boolean(b bool) Value {
+// Bool returns the Value of a boolean.
+func Bool(b bool) Value {
 	if b {
 		return Value{text: "true"}
 	}
 	return Value{text: "false"}
 }
 
-func timeText(t time.Time) Value {
+// Time returns the Value of a time.
+func Time(t time.Time) Value {
 	var buf [40]byte
-	return textOf(t.UTC().AppendFormat(buf[:0], time.RFC3339Nano))
+	return Bytes(t.UTC().AppendFormat(buf[:0], time.RFC3339Nano))
 }
 
 // byteArray returns the hexadecimal digits of an array of bytes.
 func byteArray(v reflect.Value) Value {
 	b := make([]byte, v.Len())
 	reflect.Copy(reflect.ValueOf(b), v)
-	return textOf(hex.AppendEncode(nil, b))
+	return Bytes(hex.AppendEncode(nil, b))
 }
 
 // Of returns the Value of any Go value; false if it is absent (see Value). A panic of the value's own methods is the caller's.
@@ -216,9 +218,9 @@ func Of(x any) (Value, bool) {
 	case int:
 		return Int(int64(x)), true
 	case bool:
-		return boolean(x), true
+		return Bool(x), true
 	case float64:
-		return float(x, 64)
+		return Float(x, 64)
 	}
 	v := reflect.ValueOf(x)
 	for range maxDepth {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// float returns the Value of a float of that many bits; false for NaN.
-func float(f float64, bits int) (Value, bool) {
+// Float returns the Value of a float of 32 or 64 bits; false for NaN, which is absent.
+func Float(f float64, bits int) (Value, bool) {
 	switch {
 	case math.IsNaN(f):
 		return Value{}, false
@@ -27,11 +27,11 @@ func float(f float64, bits int) (Value, bool) {
 	if a := math.Abs(f); a < least || a >= most {
 		format = 'e'
 	}
-	return textOf(strconv.AppendFloat(buf[:0], f, format, -1, bits)), true
+	return Bytes(strconv.AppendFloat(buf[:0], f, format, -1, bits)), true
 }
 
-// unsigned returns the Value of an unsigned integer.
-func unsigned(n uint64) Value {
+// Uint returns the Value of an unsigned integer.
+func Uint(n uint64) Value {
 	if n <= math.MaxInt64 {
 		return Int(int64(n))
 	}
@@ -52,7 +52,7 @@ func jsonNumber[T string | []byte](s T) Value {
 	if err != nil {
 		return Text(text) // beyond the floats
 	}
-	v, _ := float(f, 64)
+	v, _ := Float(f, 64)
 	return v
 }
 

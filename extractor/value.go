@@ -50,8 +50,8 @@ func Text(s string) Value {
 	return Value{text: s}
 }
 
-// textOf returns the Value of bytes, which it does not keep.
-func textOf(b []byte) Value {
+// Bytes returns the Value of bytes, which it does not keep. nil is the empty text.
+func Bytes(b []byte) Value {
 	if n, ok := canonicalInt(b); ok {
 		return Int(n)
 	}
@@ -124,7 +124,7 @@ func Join(values ...Value) Value {
 			b = append(b, v.text[j])
 		}
 	}
-	return textOf(b)
+	return Bytes(b)
 }
 
 // String returns the canonical text.

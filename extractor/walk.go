@@ -162,7 +162,7 @@ func (w *walk) value(t *term, n int, x any, out *List) error {
 	case int64:
 		out.Add(Int(x))
 	case float64:
-		if v, ok := float(x, 64); ok {
+		if v, ok := Float(x, 64); ok {
 			out.Add(v)
 		}
 	default:

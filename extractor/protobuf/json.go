@@ -1,0 +1,94 @@
+package protobuf
+
+import (
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/cordon-go/cordon/extractor"
+)
+
+// The numbers of the fields of google.protobuf.Value, and of the only field of Struct and ListValue.
+const (
+	numberValue = 2
+	stringValue = 3
+	boolValue   = 4
+	structValue = 5
+	listValue   = 6
+	elements    = 1
+)
+
+// walkJSON adds the values at the steps in a Struct, Value or ListValue. The steps are at most as many as in a path.
+func walkJSON(m protoreflect.Message, steps []extractor.Step, values *extractor.List) {
+	if !m.IsValid() {
+		return
+	}
+	switch md := m.Descriptor(); md.Name() {
+	case "Value":
+		fd := m.WhichOneof(md.Oneofs().Get(0))
+		if fd == nil {
+			return
+		}
+		switch v := m.Get(fd); fd.Number() {
+		case structValue, listValue:
+			walkJSON(v.Message(), steps, values)
+		default:
+			if len(steps) == 0 {
+				addScalar(fd.Number(), v, values)
+			}
+		}
+	case "Struct":
+		if len(steps) > 0 {
+			walkMembers(m.Get(md.Fields().ByNumber(elements)).Map(), steps, values)
+		}
+	case "ListValue":
+		if len(steps) > 0 {
+			walkElements(m.Get(md.Fields().ByNumber(elements)).List(), steps, values)
+		}
+	}
+}
+
+// addScalar adds the value of one of a Value's fields.
+func addScalar(number protoreflect.FieldNumber, v protoreflect.Value, values *extractor.List) {
+	switch number {
+	case numberValue:
+		if value, ok := extractor.Float(v.Float(), 64); ok {
+			values.Add(value)
+		}
+	case stringValue:
+		values.Add(extractor.Text(v.String()))
+	case boolValue:
+		values.Add(extractor.Bool(v.Bool()))
+	}
+}
+
+func walkMembers(in protoreflect.Map, steps []extractor.Step, values *extractor.List) {
+	if !steps[0].All {
+		if v := in.Get(protoreflect.ValueOfString(keyText(steps[0])).MapKey()); v.IsValid() {
+			walkJSON(v.Message(), steps[1:], values)
+		}
+		return
+	}
+	in.Range(func(_ protoreflect.MapKey, v protoreflect.Value) bool {
+		if !values.More() {
+			return false
+		}
+		walkJSON(v.Message(), steps[1:], values)
+		return true
+	})
+}
+
+func walkElements(in protoreflect.List, steps []extractor.Step, values *extractor.List) {
+	switch s := steps[0]; {
+	case s.All:
+		for i := 0; i < in.Len() && values.More(); i++ {
+			walkJSON(in.Get(i).Message(), steps[1:], values)
+		}
+	case s.Name == "":
+		i := s.Index
+		if i < 0 {
+			i += in.Len()
+		}
+		if 0 <= i && i < in.Len() {
+			walkJSON(in.Get(i).Message(), steps[1:], values)
+		}
+	}
+}
