@@ -5,11 +5,22 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"time"
 )
 
 // enum is a type whose texts are known.
 type enum interface{ Values() []string }
+
+// A ScalarUnmarshaler is a type that a document may write as text, number, true or false alike. A number's text is as written, but decimal if it was in another base.
+type ScalarUnmarshaler interface {
+	UnmarshalScalar(kind NodeKind, text string) error
+}
+
+// isScalar reports whether documents may write the type as any scalar.
+func isScalar(t reflect.Type) bool {
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[ScalarUnmarshaler]())
+}
 
 // codec returns the codec of a type, made if it is new. It panics on a type that documents cannot hold.
 func (d *decoder) codec(t reflect.Type) codec {
@@ -27,6 +38,8 @@ func (d *decoder) newCodec(t reflect.Type) codec {
 		return decodeDuration
 	case t == reflect.TypeFor[Match]():
 		return decodeMatch
+	case isScalar(t):
+		return decodeScalar
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
 		return decodeText
 	}
@@ -93,6 +106,33 @@ func decodeText(d *decoder, n *Node, v reflect.Value) {
 		return
 	}
 	d.wrong(n, "a text")
+}
+
+func decodeScalar(d *decoder, n *Node, v reflect.Value) {
+	text := n.Text
+	switch n.Kind {
+	case String, Bool:
+	case Number:
+		size, based, why := basedNumber(text)
+		if based {
+			text = strconv.FormatUint(size, 10)
+		} else if why == "" {
+			_, why = number(text, 64)
+		}
+		if why != "" {
+			d.fault(n.Pos, "a finite number, or a text in quotes", "%s %s", n.Text, why)
+			return
+		}
+	default:
+		d.wrong(n, "a text, a number, true or false")
+		return
+	}
+	fresh := reflect.New(v.Type())
+	if err := fresh.Interface().(ScalarUnmarshaler).UnmarshalScalar(n.Kind, text); err != nil {
+		d.fault(n.Pos, "", "%s", err)
+		return
+	}
+	v.Set(fresh.Elem())
 }
 
 // unknownText adds the problem of a text that its type refused: with suggestions if the type knows all texts, else with its error.

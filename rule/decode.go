@@ -17,7 +17,7 @@ const maxProblems = 1000
 // Fields are named by the tag `rule:"name"`; fields without it are skipped. Known types: bool, string, ints, uints, floats,
 // time.Duration ("250ms", "1m30s", not negative; 0 may be bare; "2d" is not known to Go and is refused with a hint), Match, slices, maps with string keys, structs,
 // pointers to these (null is nil), and any type with UnmarshalText (an error of it becomes the problem's message; when the type also has
-// Values() []string, they are suggested). Anywhere else null is a problem: a field is left out, not emptied. Whole numbers may be written as
+// Values() []string, they are suggested), and any type with UnmarshalScalar (see ScalarUnmarshaler). Anywhere else null is a problem: a field is left out, not emptied. Whole numbers may be written as
 // 1e3 or 10.0, numbers in YAML as 0x1F or 0o17; 017 is refused as ambiguous.
 //
 // A nil node fills nothing. Decode panics if into is not a pointer to a struct of such fields.

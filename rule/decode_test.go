@@ -3,6 +3,7 @@ package rule
 import (
 	"errors"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -239,4 +240,34 @@ func BenchmarkDecodeList(b *testing.B) {
 			b.Fatal(problems)
 		}
 	}
+}
+
+// scalarText is a text that documents may write as any scalar.
+type scalarText string
+
+func (s *scalarText) UnmarshalScalar(kind NodeKind, text string) error {
+	if text == "bad" {
+		return errors.New("is bad")
+	}
+	*s = scalarText(kind.String() + " " + text)
+	return nil
+}
+
+func TestDecodeScalar(t *testing.T) {
+	t.Parallel()
+	var h struct {
+		List []scalarText `rule:"list"`
+	}
+	require.Empty(t, Decode(parse(t, `list: ["7", 7, 7.0, 0x1F, true, vip, 123456789012345678901234567890, +5]`), &h, ""))
+	require.Equal(t, []scalarText{"a text 7", "a number 7", "a number 7.0", "a number 31", "a boolean true", "a text vip",
+		"a number 123456789012345678901234567890", "a number +5"}, h.List)
+	problems := Decode(parse(t, `list: [null, {}, .inf, 1e400, 017, bad]`), &h, "")
+	require.Len(t, problems, 6)
+	require.Equal(t, `1:8: list[0]: has no value; want a text, a number, true or false`, problems[0].Error())
+	require.Equal(t, `list[1]`, problems[1].Field)
+	require.Equal(t, `is bad`, problems[5].Message)
+	schema := Schema(reflect.TypeFor[struct {
+		S scalarText `rule:"s"`
+	}](), nil)
+	require.Equal(t, map[string]any{"type": []any{"string", "number", "boolean"}}, schema["properties"].(map[string]any)["s"])
 }

@@ -69,6 +69,8 @@ func (s *schemer) inline(t reflect.Type) map[string]any {
 		return durationSchema()
 	case t == reflect.TypeFor[Match]():
 		return matchSchema()
+	case isScalar(t):
+		return map[string]any{"type": []any{"string", "number", "boolean"}}
 	case isText(t):
 		return textSchema(t)
 	}

@@ -1,0 +1,241 @@
+package paramflow
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/cordon-go/cordon/extractor"
+)
+
+// Update puts the edited rule in force, keeping what was counted. It may race with any other method and never lets a bound be passed: a caller sees the old rule or the new one. It holds
+// all callers up for as long as it takes to go through the cells, if allowances or the memory change: about a nanosecond for each.
+//
+// What is carried over, for each value, whatever changes: what was left of its burst is left of the new one (at most all of it) until what was spent is earned back; between Pace and Pace the turns that
+// are promised; in mode Concurrency what is in flight. A value that gains or loses an override, by name or by pattern, takes its past along. Only an edit from or to Concurrency, which has
+// no measure in common with the others, begins anew: then kept is false. What a value has in cells that it shares may count for more than it was, by an edit of patterns.
+//
+// Permits from before can no longer be given back by Cancel, except in mode Concurrency.
+func (l *Limiter) Update(r Rule, now time.Duration) (kept bool, err error) {
+	if err := r.faults(); err != nil {
+		return true, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	old := l.plan
+	if r.withDefaults().numbers().Equal(old.rule) {
+		return true, nil
+	}
+	p, err := newPlan(r, l.seed, old)
+	if err != nil {
+		return true, err
+	}
+	e := edit{l: l, old: old, new: p, t: l.ticks(now), paced: old.rule.Mode == Pace && p.rule.Mode == Pace}
+	e.prepare()
+	for i := range l.stripes {
+		l.stripes[i].mu.Lock()
+	}
+	kept = e.carry()
+	l.plan = p
+	for i := range l.stripes {
+		l.stripes[i].mu.Unlock()
+	}
+	return kept, nil
+}
+
+// An edit takes what was counted by one plan to another.
+type edit struct {
+	l        *Limiter
+	old, new *plan
+	t        int64
+	paced    bool
+	// classes says for each class of the old plan which one it is of the new.
+	classes []uint16
+	// leaving are the named values that lose their override, by index, and going the class that each goes to.
+	leaving []int
+	going   []uint16
+	// shared are the pairs of allowances that a past in shared cells may go from and to.
+	shared [][2]allowance
+	// slowest is the largest room of the new plan, for more pairs than are tried.
+	slowest int64
+}
+
+// maxPairs is up to how many pairs of allowances are tried on every shared cell. With more each value that shares one is taken to have spent all.
+const maxPairs = 64
+
+// prepare does what needs no lock.
+func (e *edit) prepare() {
+	if e.old.rule.Mode == Concurrency || e.new.rule.Mode == Concurrency {
+		return
+	}
+	for _, text := range e.old.texts {
+		e.classes = append(e.classes, uint16(max(e.new.classOf(text), 0)))
+	}
+	for i := range e.old.named.values {
+		if n := &e.old.named.values[i]; e.new.named.find(n.value, n.hash) < 0 {
+			e.leaving = append(e.leaving, i)
+			e.going = append(e.going, e.new.class(n.value))
+		}
+	}
+	e.pair()
+}
+
+// pair lists what a past in shared cells may go from and to: nobody knows which pattern its value fits.
+func (e *edit) pair() {
+	add := func(from, to allowance) {
+		from.limit, from.most, to.limit, to.most = 0, 0, 0, 0
+		if pair := [2]allowance{from, to}; !slices.Contains(e.shared, pair) {
+			e.shared = append(e.shared, pair)
+		}
+	}
+	if slices.Equal(e.old.texts, e.new.texts) {
+		for i, from := range e.old.classes {
+			add(from, e.new.classes[i])
+		}
+		return
+	}
+	for _, to := range e.new.classes {
+		e.slowest = max(e.slowest, to.room)
+		for _, from := range e.old.classes {
+			if add(from, to); len(e.shared) > maxPairs {
+				return
+			}
+		}
+	}
+}
+
+// carry takes everything over, and reports whether it could. Caller must hold all stripes.
+func (e *edit) carry() bool {
+	l := e.l
+	e.redact()
+	if (e.old.rule.Mode == Concurrency) != (e.new.rule.Mode == Concurrency) {
+		for i := range l.stripes {
+			s := &l.stripes[i]
+			s.cells = cells{}
+			s.drop()
+		}
+		l.furnish(e.new, e.t)
+		return false
+	}
+	if e.new.rule.Mode == Concurrency {
+		l.furnish(e.new, e.t)
+		return true
+	}
+	e.call()
+	if e.changes() {
+		for i := range l.stripes {
+			e.convert(&l.stripes[i])
+		}
+	}
+	l.furnish(e.new, e.t)
+	e.dismiss()
+	for i := range l.stripes {
+		l.stripes[i].edited = max(l.stripes[i].edited, e.t)
+	}
+	return true
+}
+
+// redact drops the names of values that must not be kept any more, and the hashes of those that may be shown now.
+func (e *edit) redact() {
+	if e.old.rule.Redact == e.new.rule.Redact {
+		return
+	}
+	for i := range e.l.stripes {
+		s := &e.l.stripes[i]
+		s.ranks.value, s.ranks.known = [ranked]extractor.Value{}, [ranked]bool{}
+		if e.new.rule.Redact {
+			for j, weight := range s.ranks.weight {
+				s.ranks.known[j] = weight > 0
+			}
+		}
+		if e.new.hashed && !e.old.hashed && len(s.live) > 0 {
+			s.rekey(func(v extractor.Value) extractor.Value { return extractor.Int(int64(v.Hash(e.l.seed))) })
+		}
+	}
+}
+
+// call gives the values that have an override by now their past.
+func (e *edit) call() {
+	for i := range e.new.named.values {
+		n := &e.new.named.values[i]
+		if j := e.old.named.find(n.value, n.hash); j >= 0 {
+			was := &e.old.named.values[j]
+			n.at = carry(was.at, e.t, was.allowance, n.allowance, e.paced)
+			continue
+		}
+		s, tag := e.l.stripe(n.hash)
+		at, cell := s.until(tag)
+		from := e.new.were[i]
+		if cell >= 0 && s.classes != nil {
+			from = e.old.classes[s.classes[cell]]
+		}
+		n.at = carry(at, e.t, from, n.allowance, e.paced)
+	}
+}
+
+// changes reports whether cells count in another measure by now.
+func (e *edit) changes() bool {
+	for i, class := range e.classes {
+		from, to := e.old.classes[i], e.new.classes[class]
+		if int(class) != i || from.gap != to.gap || from.room != to.room {
+			return true
+		}
+	}
+	for _, pair := range e.shared {
+		if pair[0] != pair[1] {
+			return true
+		}
+	}
+	return false
+}
+
+// convert brings the cells of a stripe to the measures of the new plan.
+func (e *edit) convert(s *stripe) {
+	for i := range s.lines {
+		l := &s.lines[i]
+		for j, at := range l.own {
+			var class uint16
+			if s.classes != nil {
+				class = s.classes[i*ownCells+j]
+				s.classes[i*ownCells+j] = e.classes[class]
+			}
+			l.own[j] = carry(at, e.t, e.old.classes[class], e.new.classes[e.classes[class]], e.paced)
+		}
+		for j := range l.shared {
+			l.shared[j] = e.worst(l.shared[j])
+		}
+	}
+}
+
+// worst returns the latest time that a past in a shared cell may count until.
+func (e *edit) worst(at int64) int64 {
+	switch {
+	case at <= e.t || len(e.shared) == 0:
+		return at
+	case len(e.shared) > maxPairs:
+		return max(at, e.t) + e.slowest
+	}
+	var worst int64 = math.MinInt64
+	for _, pair := range e.shared {
+		worst = max(worst, carry(at, e.t, pair[0], pair[1], e.paced))
+	}
+	return worst
+}
+
+// dismiss brings the past of values that lost their override to the cells.
+func (e *edit) dismiss() {
+	for i, j := range e.leaving {
+		n, class := &e.old.named.values[j], e.going[i]
+		to := e.new.classes[class]
+		at := carry(n.at, e.t, n.allowance, to, e.paced)
+		if at <= 0 {
+			continue // it was never called
+		}
+		s, tag := e.l.stripe(n.hash)
+		before, cell := s.until(tag)
+		if cell >= 0 && s.classes != nil {
+			before = carry(before, e.t, e.new.classes[s.classes[cell]], to, e.paced)
+		}
+		s.set(tag, cell, max(at, before), e.t, class)
+	}
+}
