@@ -105,8 +105,8 @@ func TestBudgetNeverExceeded(t *testing.T) {
 				}
 			}
 			latest := max(now, 0)
-			bySaving = max(bySaving, (latest.Seconds()+savedTime.Seconds())*r.MinPerSecond)
-			most := float64(requests)*r.Budget + max(bySaving, 1)
+			bySaving = max(bySaving, max(savedTime.Seconds()*r.MinPerSecond, 1)+latest.Seconds()*r.MinPerSecond)
+			most := float64(requests)*r.Budget + bySaving
 			if float64(retries) > most+1e-3*float64(retries)+1e-6 {
 				t.Fatalf("%d retries after %d requests in %v, at most %v", retries, requests, now, most)
 			}
