@@ -193,8 +193,9 @@ func (p *Pool) trying(req *http.Request, ask balance.Request, a *attempt) (*http
 	defer out.release()
 	body := out.first()
 	for try := 1; ; try++ {
+		probe := a.call.Probe()
 		res, err := a.send(body)
-		if res == nil && err == nil || try >= p.cfg.Retry.Tries || !worthRetrying(req, res, err) {
+		if res == nil && err == nil || try >= p.cfg.Retry.Tries || !worthRetrying(req, res, err, probe) {
 			return res, err
 		}
 		ask.Tried = append(ask.Tried, a.call.Member())

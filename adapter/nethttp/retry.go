@@ -16,7 +16,7 @@ import (
 // What an instance could not be connected to for is sent to another whatever the method, since nothing of it was sent. A request that an
 // instance may have seen is only sent again if that cannot do harm: if its method is GET, HEAD, OPTIONS, TRACE, PUT or DELETE, or it has the header
 // Idempotency-Key (or X-Idempotency-Key), after a failed exchange and after the status 502, 503 or 504 (but not after 503 with which a peer's cordon protects
-// itself). A body must be there to be sent again: none, one with http.Request.GetBody, or one of which nothing was read.
+// itself); if it was the probe of an instance in quarantine, after any status of 500 and above, since what comes of that is to be expected. A body must be there to be sent again: none, one with http.Request.GetBody, or one of which nothing was read.
 //
 // A request is never sent again once its response was handed on, once its context is done, or to an instance that had it before.
 type Retry struct {
@@ -71,15 +71,18 @@ func idempotent(r *http.Request) bool {
 }
 
 // worthRetrying reports whether an exchange ended so that another instance may do better, and it may be made again.
-func worthRetrying(r *http.Request, res *http.Response, err error) bool {
+func worthRetrying(r *http.Request, res *http.Response, err error, probe bool) bool {
 	if err != nil {
 		return neverSent(err) || idempotent(r) && !errors.Is(err, cordon.ErrBlocked)
 	}
 	switch res.StatusCode {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return idempotent(r) && !refusedByCordon(res.StatusCode, res.Header)
+	default:
+		if !probe || res.StatusCode < 500 {
+			return false
+		}
 	}
-	return false
+	return idempotent(r) && !refusedByCordon(res.StatusCode, res.Header)
 }
 
 // neverSent reports whether an exchange failed before there was a connection that anything could have been sent over. What looks like it but may have

@@ -21,6 +21,7 @@ import (
 
 	"github.com/cordon-go/cordon/adapter/nethttp"
 	"github.com/cordon-go/cordon/balance"
+	"github.com/cordon-go/cordon/clock"
 	"github.com/cordon-go/cordon/isolation"
 )
 
@@ -281,6 +282,33 @@ func TestNoRetryAfterResponse(t *testing.T) {
 		require.Len(t, p.sent, 1)
 		require.Equal(t, []isolation.Outcome{isolation.Failure}, p.outcomes())
 	})
+}
+
+// Nobody pays for a probe that fails, if the request may be seen twice: an instance that fails with 500 is found by its failures, and after that none is seen.
+func TestFailedProbesAreRetried(t *testing.T) {
+	t.Parallel()
+	for method, hidden := range map[string]bool{"GET": true, "POST": false} {
+		clk := clock.NewManual()
+		group, err := isolation.NewGroup("s", isolation.Config{Rule: &isolation.Rule{}})
+		require.NoError(t, err)
+		defer group.Close()
+		pool, err := nethttp.NewGroupPool(group, hosts("a", "b", "c"), nethttp.PoolConfig{Clock: clk, Base: answers{"a": answer(500, http.NoBody)}})
+		require.NoError(t, err)
+		failed, before := 0, int64(0)
+		for range 12_000 {
+			clk.Advance(10 * time.Millisecond)
+			before = group.Snapshot(clk.Now()).Quarantines
+			req := get(t, t.Context())
+			req.Method = method
+			res, err := pool.RoundTrip(req)
+			require.NoError(t, err)
+			if res.StatusCode == 500 && before > 0 {
+				failed++
+			}
+		}
+		require.GreaterOrEqual(t, before, int64(4), "it was probed, and failed")
+		require.Equal(t, hidden, failed == 0, method)
+	}
 }
 
 // Of many POSTs through instances that answer, fail, break off and cannot be reached, none arrives twice, while lists change; every one ends, and nothing stays in flight.
