@@ -73,5 +73,5 @@ func (g *Group) endFallback(now time.Duration, why string) {
 		m.good = now
 		g.setGate(now, m) // what was counted meanwhile proves nothing
 	}
-	g.event(Event{Kind: EventFallbackOff, At: now, Reason: fmt.Sprintf("after %v: %s", now-since, why)})
+	g.event(Event{Kind: EventFallbackOff, At: now, Reason: fmt.Sprintf("after %v: %s", (now - since).Round(10*time.Millisecond), why)})
 }
