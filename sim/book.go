@@ -16,6 +16,7 @@ type book struct {
 	// By instance: the illness it has, by place, or none; and when the last one ended.
 	illness []int32
 	cured   []time.Duration
+	left    map[place]bool // the regions that were left
 }
 
 // never is the time of what never was, long before the beginning.
@@ -35,6 +36,7 @@ func (b *book) begin(s *Scenario) {
 	b.views = make([]view, n*len(s.Clients))
 	b.weight = make([]float64, n)
 	b.illness = make([]int32, n)
+	b.left = make(map[place]bool)
 	b.cured = make([]time.Duration, n)
 	for i := range n {
 		b.illness[i] = none
@@ -128,7 +130,7 @@ func (b *book) fallIll(now time.Duration, instance int) {
 	for c := range il.Found {
 		v := b.view(int32(c), instance)
 		v.onset = v.tries
-		if v.out {
+		if v.out || b.left[place{c, b.result.Instances[instance].Region}] {
 			il.Found[c].Found = true
 		}
 	}
@@ -139,8 +141,19 @@ func (b *book) fallIll(now time.Duration, instance int) {
 // recovered is the cure of an illness.
 func (b *book) recovered(now time.Duration, instance int) {
 	b.result.Illnesses[b.illness[instance]].Until = now
+	b.missed(instance)
 	b.illness[instance] = none
 	b.cured[instance] = now
+}
+
+// missed notes how many tries those clients sent to an instance that did not find its illness.
+func (b *book) missed(instance int) {
+	for c := range b.result.Clients {
+		if f := &b.result.Illnesses[b.illness[instance]].Found[c]; !f.Found {
+			v := b.view(int32(c), instance)
+			f.Tries = v.tries - v.onset
+		}
+	}
 }
 
 // decided is a decision of a session.
@@ -149,10 +162,16 @@ func (b *book) decided(now time.Duration, e Event) {
 	c := int32(e.Client)
 	switch e.Kind {
 	case isolation.EventQuarantined:
-		b.putOut(now, e)
+		if e.Instance >= 0 {
+			b.putOut(now, e)
+		} else {
+			b.leave(now, e)
+		}
 	case isolation.EventReadmitted, isolation.EventInService, isolation.EventHeld:
 		if e.Instance >= 0 {
 			b.view(c, e.Instance).out = false
+		} else {
+			delete(b.left, place{e.Client, e.Address})
 		}
 	case isolation.EventFallbackOn:
 		b.result.Clients[c].Fallbacks++
@@ -170,22 +189,57 @@ func (b *book) putOut(now time.Duration, e Event) {
 	v.out = true
 	r.Instances[e.Instance].Quarantines++
 	r.Clients[e.Client].Quarantines++
-	if il := b.illness[e.Instance]; il != none {
-		if f := &r.Illnesses[il].Found[e.Client]; !f.Found {
-			*f = Find{Found: true, After: now - r.Illnesses[il].From, Tries: v.tries - v.onset}
-		}
-	} else if now-b.cured[e.Instance] > r.Scenario.Grace {
-		if was {
-			r.WrongReturns = append(r.WrongReturns, e)
-		} else {
-			r.Instances[e.Instance].False++
-			r.False = append(r.False, e)
-		}
+	switch {
+	case b.find(now, e.Client, e.Instance) || now-b.cured[e.Instance] <= r.Scenario.Grace:
+	case was:
+		r.WrongReturns = append(r.WrongReturns, e)
+	default:
+		r.Instances[e.Instance].False++
+		r.False = append(r.False, e)
 	}
 	if !v.absent {
 		v.absent = true
 		b.open = append(b.open, len(r.Absences))
 		r.Absences = append(r.Absences, Absence{Client: e.Client, Instance: e.Instance, From: now, Until: Forever})
+	}
+}
+
+// find notes that a client has found an instance's illness, and reports false if it has none.
+func (b *book) find(now time.Duration, client, instance int) bool {
+	il := b.illness[instance]
+	if il == none {
+		return false
+	}
+	if f := &b.result.Illnesses[il].Found[client]; !f.Found {
+		v := b.view(int32(client), instance)
+		*f = Find{Found: true, After: now - b.result.Illnesses[il].From, Tries: v.tries - v.onset}
+	}
+	return true
+}
+
+// place is a region as a client sees it.
+type place struct {
+	client int
+	region string
+}
+
+// leave judges that a client leaves a whole region: it finds all instances there that are ill.
+func (b *book) leave(now time.Duration, e Event) {
+	r := &b.result
+	was := b.left[place{e.Client, e.Address}]
+	b.left[place{e.Client, e.Address}] = true
+	right := false
+	for i := range r.Instances {
+		if r.Instances[i].Region == e.Address && (b.find(now, e.Client, i) || now-b.cured[i] <= r.Scenario.Grace) {
+			right = true
+		}
+	}
+	switch {
+	case right:
+	case was:
+		r.WrongReturns = append(r.WrongReturns, e)
+	default:
+		r.False = append(r.False, e)
 	}
 }
 
@@ -249,6 +303,11 @@ func (b *book) complete(now time.Duration, callers []caller) {
 // close adds up what is left to add.
 func (b *book) close(callers []caller) *Result {
 	r := &b.result
+	for i, il := range b.illness {
+		if il != none {
+			b.missed(i)
+		}
+	}
 	for i := range r.Clients {
 		r.Totals.add(&r.Clients[i].Counts)
 		if g := callers[i].guard; g != nil {

@@ -44,6 +44,14 @@ func (c Cordon) Open(e Environment) (Session, error) {
 	}
 	o := c.Balance
 	o.Region, o.Seed = e.Region, mix(e.Seed)|1
+	o.OnRegion = func(ev isolation.Event) {
+		if c.Balance.OnRegion != nil {
+			c.Balance.OnRegion(ev)
+		}
+		if ev.Address != "" { // else it is about all regions together
+			e.Decided(Event{Event: ev, Instance: int(none)})
+		}
+	}
 	b, err := balance.New(group, o)
 	if err != nil {
 		group.Close()

@@ -75,6 +75,7 @@ type Choice struct {
 // Event is a decision of a client's session.
 type Event struct {
 	isolation.Event
-	// Client is the client's place in Scenario.Clients, Instance the instance's in Scenario.Instances or -1.
+	// Client is the client's place in Scenario.Clients, Instance the instance's in Scenario.Instances; -1 if the decision is about no single one: about all, or
+	// about the region whose name Address is.
 	Client, Instance int
 }

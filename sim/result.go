@@ -22,7 +22,8 @@ type Result struct {
 	Events []Event
 	// Illnesses are the times at which instances were ill, in order of their onset, and how they were found.
 	Illnesses []Illness
-	// False are the quarantines of instances that were well, in order of time: verdicts on instances in service. WrongReturns are those that were well but
+	// False are the quarantines of instances that were well, in order of time: verdicts on instances in service, or on a whole region none of whose
+	// instances was ill. WrongReturns are those that were well but
 	// failed their probes by chance, and stayed out.
 	False, WrongReturns []Event
 	// Absences are the times at which a client gave an instance less than 90 % of its fair weight, in order of their beginning.
@@ -111,7 +112,7 @@ type Find struct {
 	Found bool
 	// After is how long after the onset the instance was put out for the first time.
 	After time.Duration
-	// Tries is how many tries the client sent there in that time: those that had begun.
+	// Tries is how many tries the client sent there in that time: those that had begun. If it did not find it, in all the time of the illness.
 	Tries int64
 }
 

@@ -25,7 +25,7 @@ func TestSim(t *testing.T) {
 		"sim-share":      {"testdata/sim.yaml", "--max-failed", "half"},
 		"sim-held":       {"testdata/sim.yaml", "--max-failed", "1%", "--no-false"},
 		"sim-not-held":   {"testdata/sim.yaml", "--max-failed", "0.0001", "--no-false"},
-		"sim-regions":    {"../../examples/sim/region-lost.yaml"},
+		"sim-regions":    {"../../examples/sim/region-lost.yaml", "--events"},
 		"sim-overload":   {"../../examples/sim/overload.yaml"},
 		"sim-no-file":    {},
 		"sim-both":       {"--example", "testdata/sim.yaml"},

@@ -65,11 +65,13 @@ type simInstanceJSON struct {
 }
 
 type simEventJSON struct {
-	At       float64 `json:"at"`
-	Client   string  `json:"client"`
-	Instance string  `json:"instance,omitempty"`
-	Kind     string  `json:"kind"`
-	Reason   string  `json:"reason,omitempty"`
+	At     float64 `json:"at"`
+	Client string  `json:"client"`
+	// Instance is the instance that it is about, or Region the region; both are absent if it is about all.
+	Instance string `json:"instance,omitempty"`
+	Region   string `json:"region,omitempty"`
+	Kind     string `json:"kind"`
+	Reason   string `json:"reason,omitempty"`
 	// Until is when a quarantine ends, absent where nothing has an end.
 	Until   float64 `json:"until,omitempty"`
 	Strikes int     `json:"strikes,omitempty"`
@@ -122,7 +124,9 @@ func toEventsJSON(r *sim.Result) []simEventJSON {
 		e := &r.Events[i]
 		j := simEventJSON{At: e.At.Seconds(), Client: r.Clients[e.Client].Name, Kind: e.Kind.String(), Reason: e.Reason, Strikes: e.Strikes}
 		if e.Instance >= 0 {
-			j.Instance = r.Instances[e.Instance].Address
+			j.Instance = e.Address
+		} else {
+			j.Region = e.Address
 		}
 		if e.Until > 0 && e.Until < sim.Forever {
 			j.Until = e.Until.Seconds()

@@ -169,9 +169,12 @@ func (r *simReport) decisions(b *strings.Builder, t *trial.Trial) {
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for i := range t.First.Events {
 		e := &t.First.Events[i]
-		who := "–"
-		if e.Instance >= 0 {
-			who = t.First.Instances[e.Instance].Address
+		who := e.Address
+		switch {
+		case who == "":
+			who = "–"
+		case e.Instance < 0:
+			who = "region " + who
 		}
 		line := fmt.Sprintf("%s\t%s\t%s\t%s\t%s", seconds(e.At), t.First.Clients[e.Client].Name, who, e.Kind, e.Reason)
 		fmt.Fprintln(table, strings.TrimRight(line, "\t"))

@@ -259,6 +259,12 @@ func TestExamples(t *testing.T) {
 			require.Empty(t, r.False)
 			require.Less(t, r.Totals.FailedShare(), .01)
 			require.Less(t, r.Totals.NoInstance, int64(1))
+			require.Len(t, r.Illnesses, 3)
+			for _, il := range r.Illnesses {
+				require.Equal(t, sim.Find{}, il.Found[0], "the other region's client does not call it")
+				require.True(t, il.Found[1].Found)
+				require.Less(t, il.Found[1].After, 5*time.Second)
+			}
 		},
 		"overload": func(t *testing.T, r *sim.Result) {
 			require.Empty(t, r.False)

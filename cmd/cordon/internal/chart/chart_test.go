@@ -134,6 +134,19 @@ func TestFallbacksHaveARow(t *testing.T) {
 	require.Contains(t, texts, "fallback")
 }
 
+// A region that was left as a whole has a row of its own.
+func TestRegionsHaveRows(t *testing.T) {
+	t.Parallel()
+	r := run(t, sick(2), sim.None{})
+	event := func(at time.Duration, kind isolation.EventKind) sim.Event {
+		return sim.Event{Event: isolation.Event{At: at, Kind: kind, Address: "east"}, Instance: -1}
+	}
+	r.Events = []sim.Event{event(10*time.Second, isolation.EventQuarantined), event(20*time.Second, isolation.EventQuarantined), event(30*time.Second, isolation.EventInService)}
+	list, texts := parse(t, draw(t, r))
+	require.Equal(t, []string{"region east out, from 10s until 30s"}, classes(list, "out"))
+	require.Contains(t, texts, "region east")
+}
+
 // Without calls there is nothing to be shared, and with ever so many rows no more is drawn than can be seen.
 func TestNoCallsAndManyBuckets(t *testing.T) {
 	t.Parallel()

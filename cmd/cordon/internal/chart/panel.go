@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,13 +113,14 @@ func (p *panel) area(top, height float64, below, above []float64, class, title s
 	}
 }
 
-// spans draws a row for each instance with the times at which it was ill and out of service, and one for fallbacks.
+// spans draws a row for each instance with the times at which it was ill and out of service, and rows for regions and fallbacks.
 func (p *panel) spans() {
 	for i := range p.series {
 		if s := &p.series[i]; !s.rest {
 			p.row(s)
 		}
 	}
+	p.regions()
 	p.fallbacks()
 	p.y += 4
 }
@@ -144,8 +146,34 @@ func (p *panel) row(s *series) {
 	p.y += rowHeight
 }
 
+// regions draws a row for each region that a client left as a whole, with the times until it went there again as before.
+func (p *panel) regions() {
+	var names []string
+	for i := range p.r.Events {
+		if e := &p.r.Events[i]; e.Instance < 0 && e.Address != "" && !slices.Contains(names, e.Address) {
+			names = append(names, e.Address)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		p.turns("region "+name, "out", "region "+name+" out", func(e *sim.Event) (begins, ends bool) {
+			if e.Instance >= 0 || e.Address != name {
+				return false, false
+			}
+			return e.Kind == isolation.EventQuarantined, e.Kind == isolation.EventInService
+		})
+	}
+}
+
 // fallbacks draws the times at which clients had switched their isolation off, if there are any.
 func (p *panel) fallbacks() {
+	p.turns("fallback", "fallback", "fallback", func(e *sim.Event) (begins, ends bool) {
+		return e.Kind == isolation.EventFallbackOn, e.Kind == isolation.EventFallbackOff
+	})
+}
+
+// turns draws a row of the times between events that begin something and those that end it, if there are any.
+func (p *panel) turns(label, class, title string, is func(e *sim.Event) (begins, ends bool)) {
 	since := make([]time.Duration, len(p.r.Clients))
 	for i := range since {
 		since[i] = sim.Forever
@@ -156,17 +184,23 @@ func (p *panel) fallbacks() {
 			return
 		}
 		if !drawn {
-			p.label("fallback")
+			p.label(label)
 			drawn = true
 		}
-		p.span(since[client], until, 4, rowHeight-8, "fallback", 1/float64(len(since)), "fallback at "+p.r.Clients[client].Name)
+		name := title
+		if len(since) > 1 {
+			name += " at " + p.r.Clients[client].Name
+		}
+		p.span(since[client], until, 4, rowHeight-8, class, 1/float64(len(since)), name)
 		since[client] = sim.Forever
 	}
 	for i := range p.r.Events {
-		switch e := &p.r.Events[i]; e.Kind {
-		case isolation.EventFallbackOn:
-			since[e.Client] = e.At
-		case isolation.EventFallbackOff:
+		e := &p.r.Events[i]
+		begins, ends := is(e)
+		switch {
+		case begins:
+			since[e.Client] = min(since[e.Client], e.At)
+		case ends:
 			end(e.Client, e.At)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/sim"
 )
 
@@ -20,11 +21,11 @@ type Figures struct {
 	Quarantines, Fallbacks int
 	// False are the quarantines of instances that were well, WrongReturns the failed returns of such.
 	False, WrongReturns int
-	// Illnesses are how many times an instance was ill, once for each client, and Found how many of those a client found.
+	// Illnesses are how many times an instance was ill, once for each client that called it then, and Found how many of those a client found.
 	Illnesses, Found int
 	// FoundAfter is how long each client took to find each illness; what it did not find lasted longer than the illness. Ascending.
 	FoundAfter []Took
-	// ToSick is how many calls clients sent to sick instances before they found them. Ascending.
+	// ToSick is how many calls clients sent to sick instances before they found them, or until these were well. Ascending.
 	ToSick []int64
 	// BackAfter is how long after its cure an instance had its share of the traffic again, once for each client. Ascending.
 	BackAfter []Took
@@ -99,14 +100,17 @@ func (f *Figures) illness(r *sim.Result, i int) {
 	end := r.Scenario.Length
 	lasted := min(il.Until, end) - il.From
 	for client, found := range il.Found {
+		if !found.Found && found.Tries == 0 {
+			continue // whoever calls it not cannot find out
+		}
 		f.Illnesses++
+		f.ToSick = append(f.ToSick, found.Tries)
 		if !found.Found {
 			f.FoundAfter = append(f.FoundAfter, Took{lasted, true})
 			continue
 		}
 		f.Found++
 		f.FoundAfter = append(f.FoundAfter, Took{After: found.After})
-		f.ToSick = append(f.ToSick, found.Tries)
 		if il.Until >= end {
 			continue
 		}
@@ -126,6 +130,9 @@ func backAfter(r *sim.Result, illness, client int) (Took, bool) {
 			break
 		}
 	}
+	if back == (Took{}) {
+		back = regionBackAfter(r, il, client)
+	}
 	again := r.Scenario.Length
 	for i := range r.Illnesses[illness+1:] {
 		if next := &r.Illnesses[illness+1+i]; next.Instance == il.Instance {
@@ -140,6 +147,30 @@ func backAfter(r *sim.Result, illness, client int) (Took, bool) {
 		back.After = r.Scenario.Length - il.Until
 	}
 	return back, true
+}
+
+// regionBackAfter returns how long after an illness a client that had left the instance's whole region took it up again entirely.
+func regionBackAfter(r *sim.Result, il *sim.Illness, client int) Took {
+	left := false
+	for i := range r.Events {
+		e := &r.Events[i]
+		if e.Client != client || e.Instance >= 0 || e.Address == "" || e.Address != r.Instances[il.Instance].Region {
+			continue
+		}
+		switch e.Kind {
+		case isolation.EventQuarantined:
+			if e.At > il.Until && !left {
+				return Took{} // for something later
+			}
+			left = true
+		case isolation.EventInService:
+			if left && e.At > il.Until {
+				return Took{After: e.At - il.Until}
+			}
+			left = false
+		}
+	}
+	return Took{Over: left}
 }
 
 // sort puts the times in order.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/sim"
 )
 
@@ -67,7 +68,8 @@ func TestRunsAreAddedUp(t *testing.T) {
 	require.Zero(t, f.Found)
 	require.Equal(t, Took{20 * time.Second, true}, f.FoundAfter[0])
 	require.Empty(t, f.BackAfter)
-	require.Empty(t, f.ToSick)
+	require.Len(t, f.ToSick, 4*2)
+	require.InDelta(t, 20*10, f.ToSick[0], 60, "a fifth of 50 calls a second, for 20 s")
 }
 
 func TestWhatCannotRunSaysWhy(t *testing.T) {
@@ -121,6 +123,45 @@ func TestBackAfter(t *testing.T) {
 			f.add(c.result)
 			f.sort()
 			require.Equal(t, c.want, f.BackAfter)
+		})
+	}
+}
+
+// Whoever does not call an instance cannot find out that it is ill.
+func TestOnlyThoseWhoCallAreCounted(t *testing.T) {
+	r := result([]sim.Illness{{From: time.Minute, Until: 2 * time.Minute}})
+	r.Illnesses[0].Found = []sim.Find{{}, {Tries: 7}, {Found: true}}
+	var f Figures
+	f.add(r)
+	f.sort()
+	require.Equal(t, 2, f.Illnesses)
+	require.Equal(t, 1, f.Found)
+	require.Equal(t, []Took{{}, {time.Minute, true}}, f.FoundAfter)
+	require.Equal(t, []int64{0, 7}, f.ToSick)
+}
+
+// An instance of a region that was left is back when the region is in service again.
+func TestBackAfterOfARegion(t *testing.T) {
+	const m = time.Minute
+	event := func(at time.Duration, kind isolation.EventKind, region string, client int) sim.Event {
+		return sim.Event{Event: isolation.Event{At: at, Kind: kind, Address: region}, Client: client, Instance: -1}
+	}
+	for name, c := range map[string]struct {
+		events []sim.Event
+		want   Took
+	}{
+		"back":        {[]sim.Event{event(m, isolation.EventQuarantined, "east", 0), event(4*m, isolation.EventInService, "east", 0)}, Took{After: 2 * m}},
+		"not back":    {[]sim.Event{event(m, isolation.EventQuarantined, "east", 0)}, Took{8 * m, true}},
+		"back before": {[]sim.Event{event(m, isolation.EventQuarantined, "east", 0), event(m+1, isolation.EventInService, "east", 0)}, Took{}},
+		"left later":  {[]sim.Event{event(3*m, isolation.EventQuarantined, "east", 0), event(4*m, isolation.EventInService, "east", 0)}, Took{}},
+		"others":      {[]sim.Event{event(m, isolation.EventQuarantined, "west", 0), event(m, isolation.EventQuarantined, "east", 1), event(m, isolation.EventFallbackOn, "", 0)}, Took{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := result([]sim.Illness{{From: m, Until: 2 * m}})
+			r.Instances[0].Region, r.Events = "east", c.events
+			var f Figures
+			f.add(r)
+			require.Equal(t, []Took{c.want}, f.BackAfter)
 		})
 	}
 }
