@@ -259,13 +259,17 @@ func TestRetries(t *testing.T) {
 	w = &watcher{t: t}
 	play(t, sim.Scenario{Length: 100 * time.Second, Instances: sim.Instances(1, sim.Instance{Base: sim.Fails(1)}), Clients: c}, w)
 	require.Len(t, w.seen, 40)
+	least, most := 1., 1.
 	for i, x := range w.seen {
 		if i%4 > 0 {
 			wait, mean := x.begun-w.seen[i-1].end, 100*time.Millisecond<<(i%4-1)
 			require.GreaterOrEqual(t, wait, mean/2)
 			require.Less(t, wait, mean*3/2)
+			least, most = min(least, float64(wait)/float64(mean)), max(most, float64(wait)/float64(mean))
 		}
 	}
+	require.Less(t, least, .7)
+	require.Greater(t, most, 1.3)
 }
 
 func TestRetryBudget(t *testing.T) {

@@ -118,7 +118,5 @@ func (w *world) sky(i int32) *weather {
 	for j := v.firstTrack; j < v.endTrack; j++ {
 		v.weather.add(&w.tracks[j].now)
 	}
-	v.weather.failures = min(v.weather.failures, 1)
-	v.weather.throttles = min(v.weather.throttles, 1-v.weather.failures)
 	return &v.weather
 }
