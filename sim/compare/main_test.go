@@ -23,24 +23,24 @@ func compare(t *testing.T, args ...string) (string, error) {
 
 func TestTables(t *testing.T) {
 	t.Parallel()
-	text, err := compare(t, "-world", "S7,S5e,R1", "-seeds", "3")
+	text, err := compare(t, "-world", "S7,S5e", "-seeds", "3")
 	require.NoError(t, err)
 	for _, want := range []string{
-		"Sick ones must go", "Well ones must stay", "Cured ones must return", "cordon", "Envoy", "A50", "Finagle", "consecutive", "never", "Median/worst of 3 seeds",
+		"Sick ones must go", "Well ones must stay", "cordon", "Envoy", "A50", "Finagle", "consecutive", "never", "Median/worst of 3 seeds",
 	} {
 		require.Contains(t, text, want)
 	}
-	markdown, err := compare(t, "-world", "S7,S5e,R1", "-seeds", "3", "-markdown")
+	markdown, err := compare(t, "-world", "S7,S5e", "-seeds", "3", "-markdown")
 	require.NoError(t, err)
 	for _, line := range strings.Split(markdown, "\n") {
 		if strings.HasPrefix(line, "|") {
 			require.Equal(t, 9, strings.Count(line, "|"), line)
 		}
 	}
-	again, err := compare(t, "-world", "S7,S5e,R1", "-seeds", "3", "-markdown")
+	again, err := compare(t, "-world", "S7,S5e", "-seeds", "3", "-markdown")
 	require.NoError(t, err)
 	require.Equal(t, markdown, again, "the same seeds come out the same, however the work is shared out")
-	other, err := compare(t, "-world", "S7,S5e,R1", "-seeds", "3", "-first", "50", "-markdown")
+	other, err := compare(t, "-world", "S7,S5e", "-seeds", "3", "-first", "50", "-markdown")
 	require.NoError(t, err)
 	require.NotEqual(t, markdown, other)
 
