@@ -31,7 +31,7 @@ func mix(n uint64) uint64 {
 // Hash returns a hash of the value, keyed by seed, that whoever does not know the seed cannot aim at: SipHash-1-3 of the text's bytes, or of the number.
 func (v Value) Hash(seed Seed) uint64 {
 	h := sip{seed.k0 ^ 0x736f6d6570736575, seed.k1 ^ 0x646f72616e646f6d, seed.k0 ^ 0x6c7967656e657261, seed.k1 ^ 0x7465646279746573}
-	if v.integer {
+	if v.number != 0 {
 		h = h.block(uint64(v.number))
 		return h.block(8<<56 | 1).sum() // no text of eight bytes ends so
 	}

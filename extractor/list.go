@@ -86,8 +86,8 @@ func (l *List) mark() mark { return mark{l.n, l.truncated} }
 
 // cut takes away what was added since the mark.
 func (l *List) cut(m mark) {
-	if few := min(l.n, len(l.few)); m.n < few {
-		clear(l.few[m.n:few])
+	for i := m.n; i < min(l.n, len(l.few)); i++ {
+		l.few[i] = Value{}
 	}
 	if keep := max(m.n-len(l.few), 0); keep < len(l.more) {
 		for _, v := range l.more[keep:] {

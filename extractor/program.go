@@ -13,6 +13,7 @@ type opKind uint8
 const (
 	opDeref   opKind = iota // into a pointer
 	opField                 // to a field of a struct
+	opVia                   // into a pointer and to a field of the struct
 	opElement               // to an element of a slice or array
 	opKey                   // to an element of a map
 	opAll                   // to each element, for the operations after it
@@ -21,7 +22,9 @@ const (
 	opGeneric               // on with a generic map
 	opWalker                // the rest is a walker's
 	opJSON                  // the rest is in a JSON document
-	opLeaf                  // to the single value
+	opInt                   // to the single value, which is an integer
+	opString                // or a string
+	opLeaf                  // or anything else
 )
 
 // op is one operation of a program.
@@ -56,7 +59,15 @@ func compile(p *Path, t *term, n int, typ reflect.Type) *program {
 	return &program{ops: c.ops}
 }
 
-func (c *compiler) add(o op) { c.ops = append(c.ops, o) }
+// add adds an operation, or makes one of it and the last.
+func (c *compiler) add(o op) {
+	if last := len(c.ops) - 1; o.kind == opField && last >= 0 && c.ops[last].kind == opDeref {
+		o.kind = opVia
+		c.ops[last] = o
+		return
+	}
+	c.ops = append(c.ops, o)
+}
 
 // misfit says why the path does not go on at its n-th step in a type.
 func (c *compiler) misfit(n int, t reflect.Type, format string, args ...any) *TypeError {
@@ -168,6 +179,12 @@ func (c *compiler) end(t reflect.Type) *TypeError {
 		return c.misfit(len(c.term.steps), t, "a %s is no single value%s", t.Kind(), hint)
 	}
 	o := op{kind: opLeaf, leaf: kind}
+	switch kind {
+	case leafInt:
+		o.kind = opInt
+	case leafString:
+		o.kind = opString
+	}
 	if name := kind.method(); name != "" {
 		o.what = name + " of " + bounded(t.String(), 128)
 	}

@@ -7,13 +7,21 @@ func (w *walk) run(t *term, ops []op, v reflect.Value, out *List) error {
 	for i := range ops {
 		o := &ops[i]
 		switch o.kind {
-		case opDeref:
-			if v.IsNil() {
-				return nil
-			}
-			v = v.Elem()
 		case opField:
 			v = v.Field(o.index)
+		case opVia:
+			if v = v.Elem(); !v.IsValid() {
+				return nil
+			}
+			v = v.Field(o.index)
+		case opDeref:
+			if v = v.Elem(); !v.IsValid() {
+				return nil
+			}
+		case opInt:
+			out.Add(Int(v.Int()))
+		case opString:
+			out.Add(Text(v.String()))
 		case opElement:
 			j, ok := place(o.index, v.Len())
 			if !ok {

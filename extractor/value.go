@@ -24,10 +24,9 @@ import (
 //   - nil, and what says that it is null (an invalid sql.Null, an unset optional field) is absent.
 //   - A struct, slice, array or map without such a method is no single value, and absent (a path can take its fields, and its elements by [*]). So are channels and functions.
 type Value struct {
-	// text is "" if it is an integer: one value has one representation.
-	text    string
-	number  int64
-	integer bool
+	// text is the text, or "" if number is not 0: an integer, all but 0, which is the text 0. So one value has one representation.
+	text   string
+	number int64
 }
 
 // MaxText is the length in bytes up to which a string is kept as it is.
@@ -71,7 +70,12 @@ func hashed(b []byte) Value {
 }
 
 // Int returns the Value of an integer.
-func Int(n int64) Value { return Value{number: n, integer: true} }
+func Int(n int64) Value {
+	if n == 0 {
+		return Value{text: "0"}
+	}
+	return Value{number: n}
+}
 
 // canonicalInt reads the decimal digits of an int64 as strconv would write them, and nothing else.
 func canonicalInt[T string | []byte](s T) (int64, bool) {
@@ -113,7 +117,7 @@ func Join(values ...Value) Value {
 		if i > 0 {
 			b = append(b, Separator...)
 		}
-		if v.integer || !strings.ContainsAny(v.text, `|\`) {
+		if v.number != 0 || !strings.ContainsAny(v.text, `|\`) {
 			b = v.Append(b)
 			continue
 		}
@@ -129,7 +133,7 @@ func Join(values ...Value) Value {
 
 // String returns the canonical text.
 func (v Value) String() string {
-	if v.integer {
+	if v.number != 0 {
 		return strconv.FormatInt(v.number, 10)
 	}
 	return v.text
@@ -137,7 +141,7 @@ func (v Value) String() string {
 
 // Append appends the canonical text to b.
 func (v Value) Append(b []byte) []byte {
-	if v.integer {
+	if v.number != 0 {
 		return strconv.AppendInt(b, v.number, 10)
 	}
 	return append(b, v.text...)

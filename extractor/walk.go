@@ -78,10 +78,17 @@ func (w *walk) argument(t *term, out *List) error {
 		}
 		return nil
 	}
-	if i, ok := place(s.Index, len(args)); ok {
-		return w.value(t, 1, args[i], out)
+	i, ok := place(s.Index, len(args))
+	if !ok || args[i] == nil {
+		return nil
 	}
-	return nil
+	// Most arguments are pointers to structs, for which there is a program soon.
+	if v := reflect.ValueOf(args[i]); v.Kind() == reflect.Pointer {
+		if p := t.types[1].get(v.Type()); p != nil && p.misfit == nil {
+			return w.run(t, p.ops, v, out)
+		}
+	}
+	return w.value(t, 1, args[i], out)
 }
 
 // place returns where in a list of n elements an index is, that counts from the end if it is negative.
