@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/rule"
 	"github.com/cordon-go/cordon/sim/scenario"
 )
@@ -112,19 +113,17 @@ func scenarioSchema(describe func(reflect.Type, string) string) map[string]any {
 		}
 		properties[key] = wrapped
 	}
+	lists := map[string]any{"cordon": map[string]any{"const": 1}}
+	kinds := reflect.TypeFor[cordon.Rules]()
+	for i := range kinds.NumField() {
+		lists[kinds.Field(i).Tag.Get("rule")] = map[string]any{"type": "array", "items": map[string]any{"type": "object"}}
+	}
 	rules := map[string]any{
-		"type": "object", "description": "The lists of a rule document: see rules.schema.json.", "additionalProperties": false,
-		"properties": map[string]any{
-			"cordon": map[string]any{"const": 1}, "flow": list(), "concurrency": list(), "breaker": list(), "isolation": list(),
-		},
+		"type": "object", "description": "The lists of a rule document: see rules.schema.json.", "additionalProperties": false, "properties": lists,
 	}
 	one(properties, "policies")
 	one(properties, "rules", rules)
 	one(within("Instances"), "rules", rules)
 	one(within("Clients"), "load")
 	return out
-}
-
-func list() map[string]any {
-	return map[string]any{"type": "array", "items": map[string]any{"type": "object"}}
 }

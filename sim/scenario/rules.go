@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -29,11 +30,7 @@ func (r *reader) rules(field string, node *rule.Node, files []RuleFile) cordon.R
 	}
 	var all cordon.Rules
 	for i := range files {
-		one := r.file(fmt.Sprintf("%s[%d]", field, i), &files[i])
-		all.Flow = append(all.Flow, one.Flow...)
-		all.Concurrency = append(all.Concurrency, one.Concurrency...)
-		all.Breaker = append(all.Breaker, one.Breaker...)
-		all.Isolation = append(all.Isolation, one.Isolation...)
+		appendRules(&all, r.file(fmt.Sprintf("%s[%d]", field, i), &files[i]))
 	}
 	if len(files) > 1 {
 		r.once(field, rule.DeriveIDs("flow", all.Flow))
@@ -42,6 +39,14 @@ func (r *reader) rules(field string, node *rule.Node, files []RuleFile) cordon.R
 		r.once(field, rule.DeriveIDs("isolation", all.Isolation))
 	}
 	return all
+}
+
+// appendRules adds rules of all kinds, whichever there are.
+func appendRules(all *cordon.Rules, more cordon.Rules) {
+	to, from := reflect.ValueOf(all).Elem(), reflect.ValueOf(more)
+	for i := range to.NumField() {
+		to.Field(i).Set(reflect.AppendSlice(to.Field(i), from.Field(i)))
+	}
 }
 
 // once adds the faults of ids that several files have.
@@ -120,10 +125,12 @@ func problemsOf(source string, err error) rule.Problems {
 // guard returns the guard with the rules that are not about isolation, nil if there are none.
 func guard(rules cordon.Rules) *sim.Guard {
 	rules.Isolation = nil
-	if len(rules.Flow)+len(rules.Concurrency)+len(rules.Breaker) == 0 {
-		return nil
+	for _, list := range reflect.ValueOf(rules).Fields() {
+		if list.Len() > 0 {
+			return &sim.Guard{Rules: rules}
+		}
 	}
-	return &sim.Guard{Rules: rules}
+	return nil
 }
 
 // clientRules checks what an engine of a client can have.

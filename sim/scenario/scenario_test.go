@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/balance"
 	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/rule"
@@ -211,6 +213,16 @@ func TestRulesFromFiles(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
+// Whoever adds a kind of rules says what becomes of it here.
+func TestKindsOfRules(t *testing.T) {
+	t.Parallel()
+	var kinds []string
+	for field := range reflect.TypeFor[cordon.Rules]().Fields() {
+		kinds = append(kinds, field.Name)
+	}
+	require.Equal(t, []string{"Flow", "Concurrency", "Breaker", "Isolation"}, kinds, "reader.rules, clientRules and instanceRules know these")
+}
+
 // Rules that are about nothing that is called are probably not what was meant.
 func TestRulesThatConcernNobody(t *testing.T) {
 	t.Parallel()
@@ -232,6 +244,9 @@ func TestCompare(t *testing.T) {
 
 // The scenarios that users are shown do what they are there for.
 func TestExamples(t *testing.T) {
+	if raceEnabled {
+		t.Skip("one goroutine at a time, and a minute long here")
+	}
 	for name, holds := range map[string]func(t *testing.T, r *sim.Result){
 		"one-sick": func(t *testing.T, r *sim.Result) {
 			require.Empty(t, r.False)

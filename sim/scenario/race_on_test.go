@@ -1,0 +1,6 @@
+//go:build race
+
+package scenario
+
+// raceEnabled tells that everything takes ten times as long.
+const raceEnabled = true
