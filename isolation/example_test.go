@@ -27,7 +27,7 @@ var five = []isolation.Instance{{Address: "a:80"}, {Address: "b:80"}, {Address: 
 // A group alone, without an engine: one of five instances begins to fail, goes, and comes back when it is well.
 func Example() {
 	group, err := isolation.NewGroup("orders", isolation.Config{
-		Rule: &isolation.Rule{Jitter: .001}, Seed: 1,
+		Rule: &isolation.Rule{Jitter: .01},
 		Seed: 1, // the jitter is the same each time
 		OnEvent: func(e isolation.Event) {
 			fmt.Printf("%v: %s is %s\n", e.At.Round(time.Second), e.Address, e.Kind)
