@@ -6,7 +6,7 @@
 //	arg[0].order.customer.id      a field of the first argument, through structs, maps, slices, pointers and getters
 //	arg[-1]                       the last argument
 //	arg[0].items[*].sku           every element: each of the values counts
-//	header["X-Tenant"]            a header (also header.tenant, where the name is a plain word)
+//	header["X-Tenant"]            a header (also header.x-tenant, where the name is a plain word)
 //	query.uid  cookie.sid  path.id
 //	meta["x-user"]  attachment.uid
 //	body.user.id                  a member of a JSON body
@@ -18,4 +18,33 @@
 //
 // A path is compiled once, and once more for each type of argument that it meets; what it cannot find in a type is remembered too. A value has one
 // canonical form whatever type it comes in: the number 102, the string "102" and a document's 102 are the same value (see Value).
+//
+// # Grammar
+//
+// In EBNF; spaces may stand around + and inside brackets.
+//
+//	path   = term { "+" term } .                      at most 8 terms and 1024 bytes
+//	term   = word { step } .                          at most 32 steps
+//	step   = "." word | "[" ( index | "*" | quoted ) "]" .
+//	index  = [ "-" ] decimal digits .                 without leading zeros; -1 is the last
+//	word   = ( letter | "_" ) { letter | digit | "_" | "-" } .
+//	quoted = `"` { character | escape } `"` | "'" { character | escape } "'" .
+//	escape = `\\` | `\"` | `\'` | `\n` | `\r` | `\t` | `\u` and four hexadecimal digits .
+//
+// The first word is one of those above, or the name of an extractor of one's own. arg is followed by an index or [*] first; header, query, cookie, path, meta, attachment and
+// value by one name; peer and client by .ip; body by any steps, or none; the others by nothing.
+//
+// # Steps into arguments
+//
+//   - A name is a struct's field: the one that is called so in Go, else by its json, protobuf or hessian tag, else the one whose first letter alone differs in case, else the one that
+//     differs in case only. If two fields of the same depth mean it, none is taken; a field of an embedded struct is hidden by one of that name less deep, as in Go. If there is no such
+//     field, it is the getter GetName() (of the type or of pointers to it), which may return a bool or an error beside the value. Fields that are not exported are never read.
+//   - A name or an index is a key in a map of strings or of integers. An index is an element of a slice or array. [*] is every element of those, and of maps.
+//   - Into a json.RawMessage, steps go as into a body: names match exactly, and of members of one name the last counts.
+//   - Pointers and interfaces are passed through. What is nil, not there or out of range is absent.
+//
+// Other types are taught by a Walker, as protobuf messages are by package extractor/protobuf.
+//
+// Paths through fields, generic maps, headers and JSON need no memory, but for texts that lie in a body or in bytes, and for composites, which are copied. Getters and methods (String,
+// MarshalText, Value) may, and getters take several times as long as fields.
 package extractor

@@ -39,6 +39,8 @@ func (w *walk) run(t *term, ops []op, v reflect.Value, out *List) error {
 			if v, err = w.get(o, v); err != nil || !v.IsValid() {
 				return err
 			}
+		case opWalker:
+			return w.ask(o, v.Kind() == reflect.Pointer && v.IsNil(), v.Interface(), out)
 		default:
 			return w.last(t, o, v, out)
 		}
@@ -64,8 +66,6 @@ func (w *walk) last(t *term, o *op, v reflect.Value, out *List) error {
 			return w.path.bodyError(err)
 		}
 		return nil
-	case opWalker:
-		return w.walker(o, v, out)
 	}
 	if o.what != "" {
 		w.doing = o.what
@@ -120,20 +120,17 @@ func (w *walk) get(o *op, v reflect.Value) (reflect.Value, error) {
 	return results[0], nil
 }
 
-// walker lets a walker's getter add the values.
-func (w *walk) walker(o *op, v reflect.Value, out *List) error {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan:
-		if v.IsNil() {
-			return nil
-		}
+// ask lets a walker's getter add the values, unless the object is a nil pointer.
+func (w *walk) ask(o *op, null bool, object any, out *List) error {
+	if null {
+		return nil
 	}
 	w.doing = o.what
-	err := o.get(v.Interface(), out)
-	switch e := err.(type) {
-	case nil:
+	err := o.get(object, out)
+	if err == nil {
 		return nil
-	case *TypeError:
+	}
+	if e, ok := err.(*TypeError); ok {
 		if w.misfit == nil {
 			own := *e
 			own.Path = w.path.path

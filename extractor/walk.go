@@ -85,6 +85,9 @@ func (w *walk) argument(t *term, out *List) error {
 	// Most arguments are pointers to structs, for which there is a program soon.
 	if v := reflect.ValueOf(args[i]); v.Kind() == reflect.Pointer {
 		if p := t.types[1].get(v.Type()); p != nil && p.misfit == nil {
+			if o := &p.ops[0]; o.kind == opWalker {
+				return w.ask(o, v.IsNil(), args[i], out)
+			}
 			return w.run(t, p.ops, v, out)
 		}
 	}

@@ -29,7 +29,10 @@ const (
 // op is one operation of a program.
 type op struct {
 	kind opKind
-	// field is the field that is gone to, or whose value is taken. presence says that it can tell whether it is set, message that it is one.
+	// of is the kind of the values that are taken, names those of an enum's numbers.
+	of    protoreflect.Kind
+	names map[protoreflect.EnumNumber]extractor.Value
+	// field is the field that is gone to. presence says that it can tell whether it is set, message that it is one.
 	field    protoreflect.FieldDescriptor
 	presence bool
 	message  bool
@@ -40,7 +43,12 @@ type op struct {
 }
 
 // program gets values out of messages of one type.
-type program struct{ ops []op }
+type program struct {
+	// parents are the messages to go through first, ops what to do in the last of them. scalar says that this is to take a field of a single scalar.
+	parents []protoreflect.FieldDescriptor
+	ops     []op
+	scalar  bool
+}
 
 // compiler makes one program.
 type compiler struct {
@@ -54,7 +62,13 @@ func (w walker) compile(md protoreflect.MessageDescriptor, steps []extractor.Ste
 	if misfit := c.message(md, steps); misfit != nil {
 		return nil, misfit
 	}
-	return &program{c.ops}, nil
+	p := &program{ops: c.ops}
+	for len(p.ops) > 0 && p.ops[0].message {
+		p.parents = append(p.parents, p.ops[0].field)
+		p.ops = p.ops[1:]
+	}
+	p.scalar = len(p.ops) == 2 && p.ops[0].kind == opField && p.ops[1].kind == opLeaf
+	return p, nil
 }
 
 func (c *compiler) add(o op) { c.ops = append(c.ops, o) }
@@ -100,7 +114,7 @@ func (c *compiler) end(md protoreflect.MessageDescriptor) *extractor.TypeError {
 		"google.protobuf.UInt32Value", "google.protobuf.BoolValue", "google.protobuf.StringValue", "google.protobuf.BytesValue":
 		value := md.Fields().ByNumber(1)
 		c.field(value)
-		c.add(op{kind: opLeaf, field: value})
+		c.add(leafOf(value))
 	default:
 		return misfit(name, nil, "a message is no single value; name one of its fields: %s", fieldNames(md.Fields()))
 	}
@@ -138,8 +152,33 @@ func (c *compiler) value(fd protoreflect.FieldDescriptor, steps []extractor.Step
 	if len(steps) > 0 {
 		return misfit(fd.FullName(), steps, "a value of type %s has nothing inside", fd.Kind())
 	}
-	c.add(op{kind: opLeaf, field: fd})
+	c.add(leafOf(fd))
 	return nil
+}
+
+// leafOf returns the operation that takes a value of a field's type.
+func leafOf(fd protoreflect.FieldDescriptor) op {
+	o := op{kind: opLeaf, of: fd.Kind()}
+	if enum := fd.Enum(); enum != nil {
+		values := enum.Values()
+		o.names = make(map[protoreflect.EnumNumber]extractor.Value, values.Len())
+		for i := range values.Len() {
+			// Of several names of one number the first counts, as in JSON.
+			v := values.Get(i)
+			if _, ok := o.names[v.Number()]; !ok {
+				o.names[v.Number()] = extractor.Text(string(v.Name()))
+			}
+		}
+	}
+	return o
+}
+
+// name returns the name of an enum's number.
+func (o *op) name(n protoreflect.EnumNumber) extractor.Value {
+	if name, ok := o.names[n]; ok {
+		return name
+	}
+	return extractor.Int(int64(n))
 }
 
 func (c *compiler) listed(fd protoreflect.FieldDescriptor, steps []extractor.Step) *extractor.TypeError {

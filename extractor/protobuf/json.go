@@ -2,6 +2,7 @@ package protobuf
 
 import (
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/cordon-go/cordon/extractor"
 )
@@ -16,9 +17,20 @@ const (
 	elements    = 1
 )
 
-// walkJSON adds the values at the steps in a Struct, Value or ListValue. The steps are at most as many as in a path.
+// walkJSON adds the values at the steps in a Struct, Value or ListValue, of the generated types or dynamic ones.
 func walkJSON(m protoreflect.Message, steps []extractor.Step, values *extractor.List) {
 	if !m.IsValid() {
+		return
+	}
+	switch in := m.Interface().(type) {
+	case *structpb.Struct:
+		walkStruct(in, steps, values)
+		return
+	case *structpb.Value:
+		walkValue(in, steps, values)
+		return
+	case *structpb.ListValue:
+		walkList(in, steps, values)
 		return
 	}
 	switch md := m.Descriptor(); md.Name() {
@@ -90,5 +102,68 @@ func walkElements(in protoreflect.List, steps []extractor.Step, values *extracto
 		if 0 <= i && i < in.Len() {
 			walkJSON(in.Get(i).Message(), steps[1:], values)
 		}
+	}
+}
+
+// walkValue is walkJSON for the generated type, as the two that follow: protobuf's reflection would allocate.
+func walkValue(in *structpb.Value, steps []extractor.Step, values *extractor.List) {
+	switch kind := in.GetKind().(type) {
+	case *structpb.Value_StructValue:
+		walkStruct(kind.StructValue, steps, values)
+		return
+	case *structpb.Value_ListValue:
+		walkList(kind.ListValue, steps, values)
+		return
+	case *structpb.Value_NumberValue:
+		if value, ok := extractor.Float(kind.NumberValue, 64); ok && len(steps) == 0 {
+			values.Add(value)
+		}
+	case *structpb.Value_StringValue:
+		if len(steps) == 0 {
+			values.Add(extractor.Text(kind.StringValue))
+		}
+	case *structpb.Value_BoolValue:
+		if len(steps) == 0 {
+			values.Add(extractor.Bool(kind.BoolValue))
+		}
+	}
+}
+
+func walkStruct(in *structpb.Struct, steps []extractor.Step, values *extractor.List) {
+	switch {
+	case len(steps) == 0:
+	case steps[0].All:
+		for _, v := range in.GetFields() {
+			if !values.More() {
+				return
+			}
+			walkValue(v, steps[1:], values)
+		}
+	default:
+		if v, ok := in.GetFields()[keyText(steps[0])]; ok {
+			walkValue(v, steps[1:], values)
+		}
+	}
+}
+
+func walkList(in *structpb.ListValue, steps []extractor.Step, values *extractor.List) {
+	if len(steps) == 0 || steps[0].Name != "" {
+		return
+	}
+	list, i := in.GetValues(), steps[0].Index
+	if steps[0].All {
+		for _, v := range list {
+			if !values.More() {
+				return
+			}
+			walkValue(v, steps[1:], values)
+		}
+		return
+	}
+	if i < 0 {
+		i += len(list)
+	}
+	if 0 <= i && i < len(list) {
+		walkValue(list[i], steps[1:], values)
 	}
 }

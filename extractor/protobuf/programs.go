@@ -40,7 +40,7 @@ func (ps *programs) run(m protoreflect.Message, values *extractor.List, depth in
 		}
 		return nil
 	}
-	return k.program.run(protoreflect.ValueOfMessage(m), values, depth)
+	return k.program.run(m, values, depth)
 }
 
 // of returns the program for a type of messages.

@@ -9,8 +9,21 @@ import (
 )
 
 // run adds the values that the program gets out of a message. depth is how many Anys lie around it.
-func (p *program) run(v protoreflect.Value, values *extractor.List, depth int) error {
-	return run(p.ops, v, values, depth)
+func (p *program) run(m protoreflect.Message, values *extractor.List, depth int) error {
+	for _, fd := range p.parents {
+		if m = m.Get(fd).Message(); !m.IsValid() {
+			return nil
+		}
+	}
+	if p.scalar {
+		if field := &p.ops[0]; !field.presence || m.Has(field.field) {
+			if value, ok := p.ops[1].read(m.Get(field.field)); ok {
+				values.Add(value)
+			}
+		}
+		return nil
+	}
+	return run(p.ops, protoreflect.ValueOfMessage(m), values, depth)
 }
 
 func run(ops []op, v protoreflect.Value, values *extractor.List, depth int) error {
@@ -83,7 +96,7 @@ func (o *op) read(v protoreflect.Value) (extractor.Value, bool) {
 	case opSpan:
 		return span(secondsOf(v.Message())), true
 	}
-	switch o.field.Kind() {
+	switch o.of {
 	case protoreflect.StringKind:
 		return extractor.Text(v.String()), true
 	case protoreflect.BoolKind:
@@ -91,10 +104,7 @@ func (o *op) read(v protoreflect.Value) (extractor.Value, bool) {
 	case protoreflect.BytesKind:
 		return extractor.Bytes(v.Bytes()), true
 	case protoreflect.EnumKind:
-		if value := o.field.Enum().Values().ByNumber(v.Enum()); value != nil {
-			return extractor.Text(string(value.Name())), true
-		}
-		return extractor.Int(int64(v.Enum())), true
+		return o.name(v.Enum()), true
 	case protoreflect.FloatKind:
 		return extractor.Float(v.Float(), 32)
 	case protoreflect.DoubleKind:

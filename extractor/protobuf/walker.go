@@ -29,6 +29,9 @@ func (w walker) Walk(t reflect.Type, steps []extractor.Step) (extractor.Getter, 
 	if md == nil {
 		return w.dynamic(steps), true, nil
 	}
+	if get := openPath(t, md, steps); get != nil {
+		return get, true, nil
+	}
 	p, misfit := w.compile(md, steps)
 	if misfit != nil {
 		return nil, true, misfit
@@ -38,7 +41,7 @@ func (w walker) Walk(t reflect.Type, steps []extractor.Step) (extractor.Getter, 
 		if !m.IsValid() {
 			return nil
 		}
-		return p.run(protoreflect.ValueOfMessage(m), values, 0)
+		return p.run(m, values, 0)
 	}, true, nil
 }
 
