@@ -272,6 +272,8 @@ func TestTornReadings(t *testing.T) {
 	// The number of calls wraps around at 2^40, which no difference shows.
 	n, f := counts{5, 3}.since(counts{callsMask - 4, 1})
 	require.Equal(t, []int64{10, 2}, []int64{n, f})
+	n, f = counts{5, 3}.since(counts{7, 2})
+	require.Equal(t, []int64{0, 0}, []int64{n, f}, "a mark that is a little ahead")
 }
 
 // The totals count calls under way apart from results, up to the ends of both.

@@ -86,6 +86,27 @@ func TestStrikesAreTakenAwayByGoodServiceOnly(t *testing.T) {
 	require.InDelta(t, 3, p.member(0).strikes, .01)
 }
 
+// Time out of service takes no strike away, however the quarantine ends.
+func TestTimeOutOfServiceTakesNoStrikeAway(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(p *play) error{
+		"leaving": func(p *play) error {
+			p.g.Update(p.now, instances(5)[1:])
+			p.g.Update(p.now, instances(5))
+			return nil
+		},
+		"a pin":     func(p *play) error { return p.g.Pin(p.now, address(0), true, 0) },
+		"in shadow": func(p *play) error { return p.g.SetRule(p.now, &Rule{Shadow: true}) },
+	} {
+		p := newPlay(t, Rule{Base: time.Hour, Max: time.Hour}, 5)
+		p.sicken(0)
+		p.member(0).strikes = 3
+		p.wait(30 * time.Minute)
+		require.NoError(t, end(p))
+		require.Equal(t, 3., p.member(0).strikes, name)
+	}
+}
+
 // An instance that comes back sick within its slow start gets a strike as any other.
 func TestVerdictInTheSlowStartIsAStrike(t *testing.T) {
 	t.Parallel()
