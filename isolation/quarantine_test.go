@@ -208,6 +208,27 @@ func TestLateResultsAreNotCounted(t *testing.T) {
 	require.Zero(t, p.g.all.inFlight())
 }
 
+// What a call finds counts for nothing if the instance's state has changed since the call was counted: two of many that end together find it sick, and one of
+// them puts it out.
+func TestVerdictsOfAnotherStateAreDropped(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t, Rule{Jitter: still}, 5)
+	m := p.member(0)
+	gate, peers := m.gate.Load(), m.peers.Load()
+	e := p.sicken(0)
+	p.g.sick(p.now, gate, m, e.Evidence)
+	p.heal(0)
+	strikes, before := m.strikes, len(p.events)
+	p.g.sick(p.now, gate, m, e.Evidence)
+	require.Equal(t, SlowStart, p.state(0))
+	require.Equal(t, strikes, m.strikes)
+	require.Len(t, p.events, before)
+	p.g.failed(p.now, gate, m, peers, Failure)
+	require.False(t, m.tests[slow].open, "nor does a test begin with it")
+	p.g.failed(p.now, m.gate.Load(), m, peers, Failure)
+	require.True(t, m.tests[slow].open)
+}
+
 // A call ends once.
 func TestEndingTwiceCountsOnce(t *testing.T) {
 	t.Parallel()
