@@ -221,6 +221,7 @@ func TestRegistry(t *testing.T) {
 			at := row.From
 			require.Equal(t, at >= 2*time.Second && at < 5*time.Second, row.Instances[0].Tries > 0, "%s at %v", p, at)
 			require.Equal(t, at != 3*time.Second, row.Instances[1].Tries > 0, "%s at %v", p, at)
+			require.Zero(t, row.Instances[0].Out+row.Instances[1].Out, "%s at %v: who is not listed is not out", p, at)
 		}
 	}
 }
@@ -325,4 +326,30 @@ func TestLatencies(t *testing.T) {
 	}
 	require.InDelta(t, .5, below(20*time.Millisecond), .01)
 	require.InDelta(t, .99, below(200*time.Millisecond), .002)
+}
+
+// What is random about one client, load or script has nothing to do with another's.
+func TestStreamsAreIndependent(t *testing.T) {
+	t.Parallel()
+	w := &watcher{t: t}
+	s := sim.Scenario{Length: 10 * time.Second, Instances: sim.Instances(1, sim.Instance{}), Clients: append(one(50), one(50)...)}
+	s.Clients[0].Loads = append(s.Clients[0].Loads, sim.Load{Rate: 50})
+	play(t, s, w)
+	times := map[time.Duration]bool{}
+	for _, x := range w.seen {
+		require.False(t, times[x.begun], "two calls at %v", x.begun)
+		times[x.begun] = true
+	}
+	noisy := sim.Instance{Ill: []sim.Script{sim.Noisy{Max: 1, Every: 10 * time.Second}}}
+	r := play(t, sim.Scenario{Length: time.Minute, Clients: steady(1000), Instances: []sim.Instance{noisy, noisy}}, sim.None{})
+	a, b := r.Illnesses[0].Until, r.Illnesses[1].Until
+	require.True(t, a == sim.Forever && b == sim.Forever, "a noise that is never silent is one illness")
+	differ := 0
+	for _, row := range r.Series {
+		x, y := float64(row.Instances[0].Failures)/float64(row.Instances[0].Tries), float64(row.Instances[1].Failures)/float64(row.Instances[1].Tries)
+		if math.Abs(x-y) > .1 {
+			differ++
+		}
+	}
+	require.Greater(t, differ, 50, "of 100 rows")
 }
