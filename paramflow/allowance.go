@@ -12,12 +12,12 @@ import (
 const (
 	tickBits = 3
 	perNano  = 1 << tickBits
-	farthest = 1 << 59 // 18 years; readings further from the origin count as that
+	farthest = 1 << 59 // 18 years; later readings count as that
 )
 
-// ticks converts a reading.
+// ticks converts a reading. One from before the origin counts as the origin, which brings calls together and never apart.
 func (l *Limiter) ticks(now time.Duration) int64 {
-	return min(max(int64(now)-l.origin, -farthest), farthest) << tickBits
+	return min(max(int64(now)-l.origin, 0), farthest) << tickBits
 }
 
 // nanos converts a number of ticks, rounded up.
@@ -29,12 +29,19 @@ type allowance struct {
 	most  int64   // the highest cost that can pass; 0 refuses all. For concurrency: what may be in flight
 	gap   int64   // ticks that a call counts for
 	room  int64   // how far a value's calls may count ahead of now: burst gaps, one for pace
+	paced bool    // calls have turns
 }
+
+// spent is the measure of a past of which nothing is known but until when it counts.
+func spent() allowance { return allowance{gap: 1} }
+
+// measure returns what a past is measured in, without what else is allowed.
+func (a allowance) measure() allowance { return allowance{gap: a.gap, room: a.room, paced: a.paced} }
 
 // allow returns the allowance of a limit and a burst (0 for the default) under a rule that has its defaults set. One that refuses all counts what passed before in the
 // measure of old, if that had one.
 func (r Rule) allow(limit float64, burst int, old allowance) allowance {
-	a := allowance{limit: limit}
+	a := allowance{limit: limit, paced: r.Mode == Pace}
 	switch {
 	case r.Mode == Concurrency:
 		a.most = int64(limit)
@@ -70,21 +77,31 @@ func gapOf(limit float64, per time.Duration) int64 {
 }
 
 // carry returns until when a value's past counts under another allowance, if it counted until at under the old one: while it is not earned back, what was left of the old
-// burst is left of the new one, so that no sequence of edits yields more than the rules themselves. Between two paces turns that are promised keep their time.
-func carry(at, t int64, from, to allowance, paced bool) int64 {
+// burst is left of a larger one, and what was spent is spent of a smaller one, so that edits at one instant never yield more than one burst. Between two paces turns that are promised keep their time.
+func carry(at, t int64, from, to allowance) int64 {
 	if at <= t || from.gap == to.gap && from.room == to.room {
 		return at
 	}
-	if paced {
+	if from.paced && to.paced {
 		return at - from.gap + to.gap
 	}
-	hi, lo := bits.Mul64(uint64(max(from.room-(at-t), 0)), uint64(to.gap))
-	if hi >= uint64(from.gap) {
-		return t
+	// Both round against the value.
+	spent := to.room
+	if whole, more, ok := scale(at-t, to.gap, from.gap); ok && whole < to.room {
+		spent = whole + more
 	}
-	left, _ := bits.Div64(hi, lo, uint64(from.gap))
-	if left >= uint64(to.room) {
-		return t
+	if left, _, ok := scale(max(from.room-(at-t), 0), to.gap, from.gap); ok && left < to.room {
+		spent = max(spent, to.room-left)
 	}
-	return t + to.room - int64(left)
+	return t + spent
+}
+
+// scale returns x·a/b rounded down, and 1 more if something was rounded; false if that is too large for a number.
+func scale(x, a, b int64) (whole, more int64, ok bool) {
+	hi, lo := bits.Mul64(uint64(x), uint64(a))
+	if hi >= uint64(b) {
+		return 0, 0, false
+	}
+	q, rest := bits.Div64(hi, lo, uint64(b))
+	return int64(q), int64(min(rest, 1)), q < math.MaxInt64
 }

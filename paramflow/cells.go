@@ -19,8 +19,10 @@ const (
 	minLines   = 64
 	minStripes = 16
 	maxStripes = 4096
+	// maxMoves is how many values are moved at most to make room for another.
+	maxMoves = 2
 	// stripeLines is how many lines a stripe has, so that values spread evenly enough over stripes, and callers over locks.
-	stripeLines = 32
+	stripeLines = 64
 	// fullAt is the pressure up to which next to no value has to share.
 	fullAt = 0.7
 )
@@ -105,7 +107,7 @@ func (c *cells) set(tag uint32, cell int, at, t int64, class uint16) int {
 	return cell
 }
 
-// claim gives a value a cell that nothing is in at t, in the line that has more of them, so that lines fill evenly.
+// claim gives a value a cell that nothing is in at t, in the line that has more of them, so that lines fill evenly. If neither has any, a neighbour that can is moved to its other line.
 func (c *cells) claim(tag uint32, t int64) int {
 	a, b := homes(tag, len(c.lines))
 	cell, free := c.lines[a].spare(t)
@@ -115,13 +117,48 @@ func (c *cells) claim(tag uint32, t int64) int {
 			cell, free, line = other, more, b
 		}
 	}
-	if free == 0 {
-		return -1
+	for moves := 1; free == 0; moves++ {
+		if moves > maxMoves {
+			return -1
+		}
+		for _, line = range [2]uint32{a, b} {
+			if cell = c.vacate(line, t, moves); cell >= 0 {
+				free = 1
+				break
+			}
+		}
 	}
 	l := &c.lines[line]
 	c.floor = max(c.floor, l.own[cell])
-	l.tag[cell] = tag
+	l.tag[cell], l.own[cell] = tag, 0
 	return int(line)*ownCells + cell
+}
+
+// vacate moves a value of a full line to its other line, if need be after a value of that has been moved in the same way, in so many moves at most. It returns which cell is free then, -1 if none is.
+func (c *cells) vacate(line uint32, t int64, moves int) int {
+	l := &c.lines[line]
+	for i := range ownCells {
+		x, y := homes(l.tag[i], len(c.lines))
+		other := x ^ y ^ line
+		to, free := c.lines[other].spare(t)
+		if free == 0 && moves > 1 {
+			if to = c.vacate(other, t, moves-1); to >= 0 {
+				free = 1
+			}
+		}
+		if free == 0 {
+			continue
+		}
+		o := &c.lines[other]
+		c.floor = max(c.floor, o.own[to])
+		o.own[to], o.tag[to] = l.own[i], l.tag[i]
+		l.own[i] = 0
+		if c.classes != nil {
+			c.classes[int(other)*ownCells+to] = c.classes[int(line)*ownCells+i]
+		}
+		return i
+	}
+	return -1
 }
 
 // spare returns the first cell that nothing is in at t, and how many such there are.

@@ -56,7 +56,7 @@ func NewLimiter(r Rule, now time.Duration, seed extractor.Seed) (*Limiter, error
 		l.stripes[i].ranks.dice = uint64(i)*0x9E3779B97F4A7C15 + 1
 		l.stripes[i].latest, l.stripes[i].edited = math.MinInt64, math.MinInt64
 	}
-	l.furnish(p, 0)
+	l.furnish(p, 0, p.patterns != nil)
 	return l, nil
 }
 
@@ -68,24 +68,25 @@ func (r Rule) faults() error {
 	return nil
 }
 
-// furnish gives the stripes the memory that the plan needs, with what they hold at t. Caller must hold all stripes, or be the only one.
-func (l *Limiter) furnish(p *plan, t int64) {
+// furnish gives the stripes the memory that the plan needs, with room for classes or not, and with what they hold at t. Caller must hold all stripes, or be the only one.
+func (l *Limiter) furnish(p *plan, t int64, classes bool) {
 	var each int
 	if p.rule.Mode != Concurrency {
 		each = max(linesFor(p.rule.Values)/len(l.stripes), 1)
 	}
-	classes := p.patterns != nil
-	if each != len(l.stripes[0].lines) || classes != (l.stripes[0].classes != nil) {
+	classes = classes && each > 0
+	if each != len(l.stripes[0].lines) || classes && l.stripes[0].classes == nil {
 		lines := make([]line, each*len(l.stripes))
 		for i := range l.stripes {
 			s := &l.stripes[i]
-			s.cells = s.cells.resize(lines[i*each:(i+1)*each:(i+1)*each], t, classes && each > 0)
+			s.cells = s.cells.resize(lines[i*each:(i+1)*each:(i+1)*each], t, classes)
 		}
 	}
 	for i := range l.stripes {
-		l.stripes[i].guesses = nil
-		if classes {
-			l.stripes[i].guesses = make([]guess, guesses)
+		s := &l.stripes[i]
+		s.guesses = nil
+		if p.patterns != nil {
+			s.guesses = make([]guess, guesses)
 		}
 	}
 }
@@ -179,8 +180,8 @@ func (w *want) find(s *stripe, p *plan) {
 	}
 	w.place = inOwn
 	if s.classes != nil && s.classes[w.cell] != w.class {
-		// Patterns were edited since, and the value is of another one.
-		w.at = carry(w.at, w.t, p.classes[s.classes[w.cell]], w.allowance, p.rule.Mode == Pace)
+		// Patterns were edited since, and only now it is known which fits the value.
+		w.at = carry(w.at, w.t, p.measures[s.classes[w.cell]], w.allowance)
 	}
 }
 

@@ -19,6 +19,9 @@ type plan struct {
 	// classes are the allowances of values without an override of their own: first the rule's, then one for each pattern.
 	classes []allowance
 	texts   []Override // the pattern of each class; that of the rule is empty
+	// measures are what the pasts in cells are measured in: first the classes' allowances, then what allowances were under older plans, for pasts of values of which nobody knows yet what class they are of by
+	// now.
+	measures []allowance
 }
 
 // newPlan makes a valid rule ready. What refuses all keeps the measure that old had for it, if there is an old plan.
@@ -49,6 +52,7 @@ func newPlan(r Rule, seed extractor.Seed, old *plan) (*plan, error) {
 		values, p.were = append(values, n), append(p.were, was)
 	}
 	p.named = newRoll(values)
+	p.measures = slices.Clone(p.classes)
 	if len(byPattern) > 0 {
 		var err error
 		if p.patterns, err = newPatterns(byPattern); err != nil {

@@ -4,7 +4,7 @@ import "github.com/cordon-go/cordon/extractor"
 
 const (
 	// ranked is how many values a stripe counts: 1024 altogether with the default memory.
-	ranked = 4
+	ranked = 8
 	// fading is how long it takes until calls weigh half.
 	fading = 10 * 1000 * 1000 * 1000 << tickBits
 	// knownAfter is after how many calls a value that took another's place is remembered by its name. Most never come again, and what is remembered must be copied.

@@ -13,8 +13,8 @@ import (
 const (
 	// topValues is how many values a Status lists.
 	topValues = 20
-	// sampledLines is at how many lines of each stripe Pressure looks.
-	sampledLines = 16
+	// sampledLines is at how many lines of each stripe Pressure looks: all of the default memory.
+	sampledLines = 64
 	// crowdedFrom and crowdedUntil are the pressures at which a limiter begins and ceases to be crowded.
 	crowdedFrom  = fullAt
 	crowdedUntil = 0.5
@@ -24,8 +24,8 @@ const (
 type Status struct {
 	// Top are the hottest values, at most 20, those first that call most now.
 	Top []TopValue `json:"top,omitempty"`
-	// Pressure is how many values are in use (see Rule.Values) in proportion to how many there is room for. Up to .7 fewer than one value in 1000 shares its cells; above, values
-	// may be refused too early. 0 for concurrency.
+	// Pressure is how many values are in use (see Rule.Values) in proportion to how many there is room for. Up to .7 fewer than one value in 1000 shares its cells;
+	// above .8 more and more do, which may be refused too early. 0 for concurrency.
 	Pressure float64 `json:"pressure"`
 	// Crowded tells that pressure has passed .7 and not fallen below .5 since, as far as it was asked for (Limiter.Crowded).
 	Crowded bool `json:"crowded"`
@@ -116,7 +116,8 @@ func (r *ranks) list(to []standing, redact bool) []standing {
 	return to
 }
 
-// Pressure returns how full the limiter is, see Status.Pressure. It looks at a sample of some 4000 lines, in about as many nanoseconds times ten: for once a second.
+// Pressure returns how full the limiter is, see Status.Pressure. It looks at all cells of the default memory and at a sample of larger ones, in about a tenth of a
+// millisecond: for once a second, not for the path of a call.
 func (l *Limiter) Pressure(now time.Duration) float64 {
 	p, _ := l.pressure(now)
 	return p

@@ -11,7 +11,7 @@ import (
 // Update puts the edited rule in force, keeping what was counted. It may race with any other method and never lets a bound be passed: a caller sees the old rule or the new one. It holds
 // all callers up for as long as it takes to go through the cells, if allowances or the memory change: about a nanosecond for each.
 //
-// What is carried over, for each value, whatever changes: what was left of its burst is left of the new one (at most all of it) until what was spent is earned back; between Pace and Pace the turns that
+// What is carried over, for each value, whatever changes: until what was spent is earned back, what was left of the burst is left of a larger one, and what was spent is spent of a smaller one, so that edits at one instant yield no more than one burst; between Pace and Pace the turns that
 // are promised; in mode Concurrency what is in flight. A value that gains or loses an override, by name or by pattern, takes its past along. Only an edit from or to Concurrency, which has
 // no measure in common with the others, begins anew: then kept is false. What a value has in cells that it shares may count for more than it was, by an edit of patterns.
 //
@@ -30,7 +30,7 @@ func (l *Limiter) Update(r Rule, now time.Duration) (kept bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	e := edit{l: l, old: old, new: p, t: l.ticks(now), paced: old.rule.Mode == Pace && p.rule.Mode == Pace}
+	e := edit{l: l, old: old, new: p, t: l.ticks(now)}
 	e.prepare()
 	for i := range l.stripes {
 		l.stripes[i].mu.Lock()
@@ -48,9 +48,8 @@ type edit struct {
 	l        *Limiter
 	old, new *plan
 	t        int64
-	paced    bool
-	// classes says for each class of the old plan which one it is of the new.
-	classes []uint16
+	// measures says for each measure of the old plan which one of the new follows it.
+	measures []uint16
 	// leaving are the named values that lose their override, by index, and going the class that each goes to.
 	leaving []int
 	going   []uint16
@@ -63,14 +62,15 @@ type edit struct {
 // maxPairs is up to how many pairs of allowances are tried on every shared cell. With more each value that shares one is taken to have spent all.
 const maxPairs = 64
 
-// prepare does what needs no lock.
+// maxMeasures is how many a cell can name.
+const maxMeasures = 1 << 16
+
+// prepare does what needs no lock of all stripes.
 func (e *edit) prepare() {
 	if e.old.rule.Mode == Concurrency || e.new.rule.Mode == Concurrency {
 		return
 	}
-	for _, text := range e.old.texts {
-		e.classes = append(e.classes, uint16(max(e.new.classOf(text), 0)))
-	}
+	e.follow()
 	for i := range e.old.named.values {
 		if n := &e.old.named.values[i]; e.new.named.find(n.value, n.hash) < 0 {
 			e.leaving = append(e.leaving, i)
@@ -80,27 +80,67 @@ func (e *edit) prepare() {
 	e.pair()
 }
 
-// pair lists what a past in shared cells may go from and to: nobody knows which pattern its value fits.
-func (e *edit) pair() {
-	add := func(from, to allowance) {
-		from.limit, from.most, to.limit, to.most = 0, 0, 0, 0
-		if pair := [2]allowance{from, to}; !slices.Contains(e.shared, pair) {
-			e.shared = append(e.shared, pair)
+// follow finds the measures. Where patterns are the same, or there are none by now, it is known what class a past goes to. Else it keeps its measure until its value comes.
+func (e *edit) follow() {
+	same := slices.Equal(e.old.texts, e.new.texts)
+	used := e.used()
+	classes := len(e.new.classes)
+	for i, m := range e.old.measures {
+		resolved := i < len(e.old.classes)
+		to := 0
+		switch {
+		case e.new.patterns == nil || !resolved && !used[i]:
+		case resolved && same:
+			to = i
+		default:
+			m = m.measure()
+			if len(e.new.measures) == maxMeasures-1 {
+				m = spent()
+			}
+			if to = slices.Index(e.new.measures[classes:], m); to < 0 {
+				to = len(e.new.measures) - classes
+				e.new.measures = append(e.new.measures, m)
+			}
+			to += classes
 		}
+		e.measures = append(e.measures, uint16(to))
 	}
-	if slices.Equal(e.old.texts, e.new.texts) {
-		for i, from := range e.old.classes {
-			add(from, e.new.classes[i])
-		}
-		return
-	}
-	for _, to := range e.new.classes {
-		e.slowest = max(e.slowest, to.room)
-		for _, from := range e.old.classes {
-			if add(from, to); len(e.shared) > maxPairs {
-				return
+}
+
+// used reports which measures cells that count name. While calls go on only those of classes can become more.
+func (e *edit) used() []bool {
+	used := make([]bool, len(e.old.measures))
+	for i := range e.l.stripes {
+		s := &e.l.stripes[i]
+		s.mu.Lock()
+		for cell, m := range s.classes {
+			if *s.own(cell) > e.t {
+				used[m] = true
 			}
 		}
+		s.mu.Unlock()
+	}
+	return used
+}
+
+// pair lists what a past in shared cells may go from and to: nobody knows which pattern its value fits.
+func (e *edit) pair() {
+	same := slices.Equal(e.old.texts, e.new.texts)
+	for i, from := range e.old.measures {
+		if same && i < len(e.old.classes) {
+			e.addPair(from, e.new.classes[i])
+			continue
+		}
+		for _, to := range e.new.classes {
+			e.addPair(from, to)
+		}
+	}
+}
+
+func (e *edit) addPair(from, to allowance) {
+	e.slowest = max(e.slowest, to.room)
+	if pair := [2]allowance{from.measure(), to.measure()}; len(e.shared) <= maxPairs && !slices.Contains(e.shared, pair) {
+		e.shared = append(e.shared, pair)
 	}
 }
 
@@ -114,24 +154,27 @@ func (e *edit) carry() bool {
 			s.cells = cells{}
 			s.drop()
 		}
-		l.furnish(e.new, e.t)
+		l.furnish(e.new, e.t, e.new.patterns != nil)
 		return false
 	}
 	if e.new.rule.Mode == Concurrency {
-		l.furnish(e.new, e.t)
+		l.furnish(e.new, e.t, false)
 		return true
 	}
 	e.call()
-	if e.changes() {
-		for i := range l.stripes {
-			e.convert(&l.stripes[i])
-		}
-	}
-	l.furnish(e.new, e.t)
-	e.dismiss()
+	l.furnish(e.new, e.t, e.old.patterns != nil || e.new.patterns != nil)
+	changes := e.changes()
 	for i := range l.stripes {
-		l.stripes[i].edited = max(l.stripes[i].edited, e.t)
+		s := &l.stripes[i]
+		if changes {
+			e.convert(s)
+		}
+		if e.new.patterns == nil {
+			s.classes = nil
+		}
+		s.edited = max(s.edited, e.t)
 	}
+	e.dismiss()
 	return true
 }
 
@@ -160,29 +203,23 @@ func (e *edit) call() {
 		n := &e.new.named.values[i]
 		if j := e.old.named.find(n.value, n.hash); j >= 0 {
 			was := &e.old.named.values[j]
-			n.at = carry(was.at, e.t, was.allowance, n.allowance, e.paced)
+			n.at = carry(was.at, e.t, was.allowance, n.allowance)
 			continue
 		}
 		s, tag := e.l.stripe(n.hash)
 		at, cell := s.until(tag)
 		from := e.new.were[i]
 		if cell >= 0 && s.classes != nil {
-			from = e.old.classes[s.classes[cell]]
+			from = e.old.measures[s.classes[cell]]
 		}
-		n.at = carry(at, e.t, from, n.allowance, e.paced)
+		n.at = carry(at, e.t, from, n.allowance)
 	}
 }
 
-// changes reports whether cells count in another measure by now.
+// changes reports whether cells name another measure by now, or count in another.
 func (e *edit) changes() bool {
-	for i, class := range e.classes {
-		from, to := e.old.classes[i], e.new.classes[class]
-		if int(class) != i || from.gap != to.gap || from.room != to.room {
-			return true
-		}
-	}
-	for _, pair := range e.shared {
-		if pair[0] != pair[1] {
+	for i, to := range e.measures {
+		if int(to) != i || e.old.measures[i].measure() != e.new.measures[to].measure() {
 			return true
 		}
 	}
@@ -197,9 +234,9 @@ func (e *edit) convert(s *stripe) {
 			var class uint16
 			if s.classes != nil {
 				class = s.classes[i*ownCells+j]
-				s.classes[i*ownCells+j] = e.classes[class]
+				s.classes[i*ownCells+j] = e.measures[class]
 			}
-			l.own[j] = carry(at, e.t, e.old.classes[class], e.new.classes[e.classes[class]], e.paced)
+			l.own[j] = carry(at, e.t, e.old.measures[class], e.new.measures[e.measures[class]])
 		}
 		for j := range l.shared {
 			l.shared[j] = e.worst(l.shared[j])
@@ -213,11 +250,11 @@ func (e *edit) worst(at int64) int64 {
 	case at <= e.t || len(e.shared) == 0:
 		return at
 	case len(e.shared) > maxPairs:
-		return max(at, e.t) + e.slowest
+		return at + e.slowest
 	}
 	var worst int64 = math.MinInt64
 	for _, pair := range e.shared {
-		worst = max(worst, carry(at, e.t, pair[0], pair[1], e.paced))
+		worst = max(worst, carry(at, e.t, pair[0], pair[1]))
 	}
 	return worst
 }
@@ -227,14 +264,14 @@ func (e *edit) dismiss() {
 	for i, j := range e.leaving {
 		n, class := &e.old.named.values[j], e.going[i]
 		to := e.new.classes[class]
-		at := carry(n.at, e.t, n.allowance, to, e.paced)
+		at := carry(n.at, e.t, n.allowance, to)
 		if at <= 0 {
 			continue // it was never called
 		}
 		s, tag := e.l.stripe(n.hash)
 		before, cell := s.until(tag)
 		if cell >= 0 && s.classes != nil {
-			before = carry(before, e.t, e.new.classes[s.classes[cell]], to, e.paced)
+			before = carry(before, e.t, e.new.measures[s.classes[cell]], to)
 		}
 		s.set(tag, cell, max(at, before), e.t, class)
 	}
