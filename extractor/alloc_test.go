@@ -19,7 +19,7 @@ func hotCases() (*extractor.Call, map[string]int) {
 		body:  []byte(`{"x":[1,{"y":"z\n"}],"user":{"id":102,"name":"Ann"}}`),
 	}}
 	return call, map[string]int{
-		"arg[0].Customer.ID": 0, "arg[0].Customer.Name": 0, "arg[0].items[-1].sku": 0, "arg[0].items[*].count": 0, "arg[0].email": 0, "arg[0].options.deep.er[0].x": 0, "arg[0].any.c.id": 0, "arg[0].By": 0, "arg[0].raw.user.id": 0,
+		"arg[0].Customer.ID": 0, "arg[0].Customer.Name": 0, "arg[0].items[-1].sku": 0, "arg[0].items[*].count": 0, "arg[0].buyer.email": 0, "arg[0].options.deep.er[0].x": 0, "arg[0].any.c.id": 0, "arg[0].By": 0, "arg[0].raw.user.id": 0,
 		"arg[0].null": 1, "arg[1].user.id": 0, "arg[1].user.n": 0, "arg[1].user.list[*]": 0, "arg[1].m.k": 0, "arg[2].k": 0, "arg[3]": 0, "arg[4]": 0, "arg[5].id": 0,
 		`header["X-Tenant"]`: 0, "query.uid": 0, "cookie.sid": 0, "method": 0, "body.user.id": 0, "body.user.name": 1, "header.x-tenant + method": 1, "arg[0].Customer.ID + query.uid": 1,
 	}
@@ -31,9 +31,6 @@ func TestHotPathsAllocateNothing(t *testing.T) {
 	}
 	call, cases := hotCases()
 	for path, most := range cases {
-		if path == "arg[0].email" {
-			path = "arg[0].buyer.email"
-		}
 		p, err := extractor.Compile(path, extractor.Options{})
 		require.NoError(t, err)
 		var list extractor.List
@@ -45,8 +42,11 @@ func TestHotPathsAllocateNothing(t *testing.T) {
 		})
 		require.LessOrEqual(t, allocs, float64(most), path)
 	}
-	require.Zero(t, testing.AllocsPerRun(100, func() { extractor.Text("user-0123456789").Hash(extractor.SeedOf(1)) }))
-	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { extractor.Text("user-0123456789").Redacted(extractor.SeedOf(1)) }), 1.0)
+	var sum uint64
+	var redacted extractor.Value
+	require.Zero(t, testing.AllocsPerRun(100, func() { sum += extractor.Text("user-0123456789").Hash(extractor.SeedOf(1)) }))
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { redacted = extractor.Text("user-0123456789").Redacted(extractor.SeedOf(sum)) }), 1.0)
+	require.NotZero(t, redacted)
 }
 
 // What does not fit, and bodies sent in bad faith, cost no memory either.

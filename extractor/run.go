@@ -80,6 +80,7 @@ func (w *walk) last(t *term, o *op, v reflect.Value, out *List) error {
 	if ok {
 		out.Add(value)
 	}
+	w.doing = ""
 	return nil
 }
 
@@ -117,6 +118,7 @@ func (w *walk) get(o *op, v reflect.Value) (reflect.Value, error) {
 			return reflect.Value{}, w.failed(err)
 		}
 	}
+	w.doing = ""
 	return results[0], nil
 }
 
@@ -128,6 +130,7 @@ func (w *walk) ask(o *op, null bool, object any, out *List) error {
 	w.doing = o.what
 	err := o.get(object, out)
 	if err == nil {
+		w.doing = ""
 		return nil
 	}
 	if e, ok := err.(*TypeError); ok {

@@ -44,7 +44,7 @@ func Text(s string) Value {
 		return Int(n)
 	}
 	if len(s) > MaxText {
-		return hashed([]byte(s))
+		return hashed(s)
 	}
 	return Value{text: s}
 }
@@ -60,13 +60,17 @@ func Bytes(b []byte) Value {
 	return Value{text: string(b)}
 }
 
-// hashed returns what stands for a text that is too long.
-func hashed(b []byte) Value {
-	sum := sha256.Sum256(b)
+// hashed returns what stands for a text that is too long, without a copy of it.
+func hashed[T string | []byte](s T) Value {
+	h := sha256.New()
+	var part [1024]byte
+	for len(s) > 0 {
+		n := copy(part[:], s)
+		h.Write(part[:n])
+		s = s[n:]
+	}
 	const prefix = "sha256:"
-	var text [len(prefix) + 2*sha256.Size]byte
-	hex.Encode(text[copy(text[:], prefix):], sum[:])
-	return Value{text: string(text[:])}
+	return Value{text: string(hex.AppendEncode([]byte(prefix), h.Sum(part[:0])))}
 }
 
 // Int returns the Value of an integer.

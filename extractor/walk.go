@@ -109,6 +109,7 @@ func (w *walk) body(t *term, out *List) error {
 	}
 	w.doing = "the carrier"
 	b, err := w.call.Carrier.Body(w.path.maxBody)
+	w.doing = ""
 	if err == nil {
 		err = scanJSON(b, t.steps, out)
 	}
@@ -225,7 +226,9 @@ func (w *walk) typed(t *term, n int, x any, out *List) error {
 	v := reflect.ValueOf(x)
 	p := t.types[n].get(v.Type())
 	if p == nil {
+		w.doing = "compiling for " + bounded(v.Type().String(), 128)
 		p = w.path.program(t, n, v.Type())
+		w.doing = ""
 	}
 	if p.misfit != nil {
 		if w.misfit == nil && p.reported.CompareAndSwap(false, true) {
