@@ -189,6 +189,16 @@ func TestUpstreamsOfDocuments(t *testing.T) {
 	require.Equal(t, Balance(balance.Random), c.Routes[1].Balance)
 }
 
+// A parsed document is its reader's: aliases share what they repeat, and problems are found in it as it was written.
+func TestDocumentsStayAsTheyWere(t *testing.T) {
+	t.Parallel()
+	doc, err := rule.Parse([]byte("routes: [{name: a, upstreams: &u [http://a, {url: http://b}]}, {name: b, upstreams: *u}]"))
+	require.NoError(t, err)
+	before := string(doc.JSON())
+	require.NotEqual(t, before, string(spelledOut(doc).JSON()))
+	require.Equal(t, before, string(doc.JSON()))
+}
+
 // faults #64 over a configuration: a misspelt key or a bad value is refused, never read as zero.
 func TestNewRefusesWhatParseDoes(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,6 +44,8 @@ func TestRetries(t *testing.T) {
 	}{
 		"refused":        {fails(errRefused), always},
 		"reset":          {fails(errReset), idempotent},
+		"reset on read":  {fails(&net.OpError{Op: "read", Err: syscall.ECONNRESET}), idempotent},
+		"a TLS alert":    {fails(&net.OpError{Op: "remote error", Err: errReset}), idempotent}, // it may come after the request
 		"timeout":        {fails(os.ErrDeadlineExceeded), idempotent},
 		"502":            {answer(502, http.NoBody), idempotent},
 		"503":            {answer(503, http.NoBody), idempotent},
