@@ -7,6 +7,7 @@ import (
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/isolation"
+	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
 )
 
@@ -20,10 +21,12 @@ type Rules struct {
 	Breaker []breaker.Rule `rule:"breaker"`
 	// Isolation take sick instances out of service, in groups that NewGroup makes.
 	Isolation []isolation.Rule `rule:"isolation"`
+	// Param are limits by a value inside the calls.
+	Param []paramflow.Rule `rule:"param"`
 }
 
 func (r *Rules) count() int {
-	return len(r.Flow) + len(r.Concurrency) + len(r.Breaker) + len(r.Isolation)
+	return len(r.Flow) + len(r.Concurrency) + len(r.Breaker) + len(r.Isolation) + len(r.Param)
 }
 
 // owner is who brought rules: code (with Apply) or a source. Each owns what it brought.
@@ -64,6 +67,8 @@ func (e *Engine) offer(o *owner, d Decoded, keepGood bool, rep *rule.Report) {
 	next.concurrency = take(&p, "concurrency", d.Rules.Concurrency, o.rules.concurrency)
 	next.breaker = take(&p, "breaker", d.Rules.Breaker, o.rules.breaker)
 	next.isolation = take(&p, "isolation", d.Rules.Isolation, o.rules.isolation)
+	p.check = func(r any) []rule.Problem { return e.pathProblems(r.(paramflow.Rule), d.paramAt) }
+	next.param = take(&p, "param", own(d.Rules.Param), o.rules.param)
 	if !keepGood && len(rep.Problems.Faults()) > 0 || e.closed {
 		if e.closed {
 			rep.Problems = append(rep.Problems, rule.Problem{Source: o.source, Index: -1, Message: "the engine is closed"})
@@ -81,11 +86,13 @@ func (e *Engine) offer(o *owner, d Decoded, keepGood bool, rep *rule.Report) {
 		merged.concurrency = merge(rep, "concurrency", merged.concurrency, rules.concurrency, other.source)
 		merged.breaker = merge(rep, "breaker", merged.breaker, rules.breaker, other.source)
 		merged.isolation = merge(rep, "isolation", merged.isolation, rules.isolation, other.source)
+		merged.param = merge(rep, "param", merged.param, rules.param, other.source)
 	}
 	diff(rep, "flow", o.rules.flow, next.flow)
 	diff(rep, "concurrency", o.rules.concurrency, next.concurrency)
 	diff(rep, "breaker", o.rules.breaker, next.breaker)
 	diff(rep, "isolation", o.rules.isolation, next.isolation)
+	diff(rep, "param", o.rules.param, next.param)
 	rep.Applied = true
 	o.rules = next
 	e.install(newRuleset(e.set.Load(), merged, e))
@@ -96,6 +103,8 @@ type offer struct {
 	source   string
 	keepGood bool
 	rep      *rule.Report
+	// check finds what only the engine can tell of a rule; nil for none.
+	check func(r any) []rule.Problem
 }
 
 // knows reports whether the decoder has already said the same of the rule, with its position.
@@ -138,7 +147,11 @@ func take[R rule.Rule[R]](p *offer, kind string, offered []R, prev []ref[R]) []r
 		if unchanged(i) {
 			continue // it was good before
 		}
-		for _, problem := range offered[i].Problems() {
+		found := offered[i].Problems()
+		if p.check != nil {
+			found = append(found, p.check(offered[i])...)
+		}
+		for _, problem := range found {
 			problem.Kind, problem.Index, problem.RuleID = kind, i, offered[i].Meta().ID
 			if !p.knows(problem) {
 				problems = append(problems, problem)

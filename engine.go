@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cordon-go/cordon/clock"
+	"github.com/cordon-go/cordon/extractor"
 	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/rule"
 )
@@ -20,7 +21,9 @@ type Engine struct {
 	system         *clock.SystemClock // the clock, if it is the system's: calls read it without an interface
 	log            *logger
 	blockObservers []func(BlockEvent)
-	sensor         *flow.Sensor // of the memory, for all rules that look at it
+	sensor         *flow.Sensor   // of the memory, for all rules that look at it
+	seed           extractor.Seed // of the hashes of values
+	paramCalls     sync.Pool      // of *paramCall
 
 	// set is what is in force, and version its number. Every resource's table was compiled for one version and is compiled
 	// anew when a call finds another one here: storing the version is the one atomic swap of a rule update. (Tables remember a number and not the
@@ -47,7 +50,7 @@ func New(opts ...Option) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, clock: cfg.clock, sensor: flow.NewSensor(nil)}
+	e := &Engine{cfg: cfg, clock: cfg.clock, sensor: flow.NewSensor(nil), seed: extractor.NewSeed()}
 	e.log = newLogger(cfg.logger, cfg.clock, &e.faults)
 	e.system, _ = cfg.clock.(*clock.SystemClock)
 	for _, o := range cfg.observers {
@@ -174,7 +177,7 @@ func (e *Engine) sleep(ctx context.Context, d time.Duration) error {
 // Rules returns a copy of the rules in force, of all owners.
 func (e *Engine) Rules() Rules {
 	r := e.set.Load().all()
-	return Rules{Flow: deref(r.flow), Concurrency: deref(r.concurrency), Breaker: deref(r.breaker), Isolation: deref(r.isolation)}
+	return Rules{Flow: deref(r.flow), Concurrency: deref(r.concurrency), Breaker: deref(r.breaker), Isolation: deref(r.isolation), Param: own(deref(r.param))}
 }
 
 // stamp marks a report with the time of day.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cordon-go/cordon/breaker"
+	"github.com/cordon-go/cordon/extractor"
 	"github.com/cordon-go/cordon/flow"
 )
 
@@ -18,6 +19,11 @@ type Request struct {
 	Cost int
 	// Args are the call's arguments, for checkers and for rules that look into them.
 	Args []any
+	// Carrier gives what the call carries beside its arguments (headers, a body, the peer's address), for rules that look into it; nil if it carries nothing.
+	// Adapters bring their own; Values is one for code. It is used only during Enter.
+	Carrier extractor.Carrier
+	// Method says how the resource is called ("GET", a gRPC method), for rules that look at it; "" if that says nothing.
+	Method string
 	// Origin names the caller, for rules by origin.
 	Origin string
 	// Under names the entrance the call came in by, for rules that ask; default: the one in the context (WithEntrance).
@@ -171,7 +177,7 @@ func (t *table) tellRefused(b *BlockedError, req *Request) {
 	if req != nil {
 		origin = req.Origin
 	}
-	t.res.eng.notifyBlock(b, origin, false)
+	t.res.eng.notifyBlock(b, origin, false, refusedValue{})
 }
 
 // caller is what conditions of rules look at.
@@ -180,6 +186,8 @@ type caller struct {
 	origin string
 	under  string
 	now    time.Duration
+	// refused is the value that a rule on hot parameters refused.
+	refused refusedValue
 }
 
 // entrance returns the entrance that the call came in by.
@@ -204,6 +212,7 @@ type hold struct {
 	nRates      int
 	checked     *CheckedCall
 	admittedBy  []Checker
+	params      *paramCall // nil until a rule on hot parameters is asked
 }
 
 type heldRate struct {
@@ -255,7 +264,10 @@ func (t *table) enterAny(ctx context.Context, cost int, req *Request) (Entry, er
 	}
 	ent, err := t.admit(&c, cost, req)
 	if b, ok := err.(*BlockedError); ok {
-		t.res.eng.notifyBlock(b, c.origin, false)
+		t.res.eng.notifyBlock(b, c.origin, false, c.refused)
+	}
+	if len(t.lists.params) > 0 {
+		t.lookAtPressure(&c)
 	}
 	return ent, err
 }
@@ -263,13 +275,18 @@ func (t *table) enterAny(ctx context.Context, cost int, req *Request) (Entry, er
 // admit makes all checks of a table that is not plain. A call that is not admitted holds nothing when it returns.
 func (t *table) admit(c *caller, cost int, req *Request) (Entry, error) {
 	var h hold
-	admitted := false
+	admitted, returned := false, false
 	defer func() {
 		if !admitted { // or something handed to the engine ended the goroutine
 			t.undo(&h, c.now, cost)
 		}
+		if returned {
+			t.res.eng.putParamCall(h.params)
+		}
 	}()
-	if err := t.reserve(c, &h, cost, req); err != nil {
+	err := t.reserve(c, &h, cost, req)
+	returned = true
+	if err != nil {
 		return Entry{}, err
 	}
 	admitted = true
@@ -277,8 +294,10 @@ func (t *table) admit(c *caller, cost int, req *Request) (Entry, error) {
 	for _, g := range t.lists.feeds {
 		g.passes.Add(c.now, cost)
 	}
-	if len(h.morePermits) > 0 || len(h.bulkheads) > 0 || h.checked != nil || req != nil && req.Classify != nil {
-		u := &unusual{permits: h.morePermits, bulkheads: h.bulkheads, checked: h.checked, admittedBy: h.admittedBy}
+	flights := h.params.flying()
+	if len(h.morePermits) > 0 || len(h.bulkheads) > 0 || h.checked != nil || flights > 0 || req != nil && req.Classify != nil {
+		u := newUnusual(h.params, flights)
+		u.permits, u.bulkheads, u.checked, u.admittedBy = h.morePermits, h.bulkheads, h.checked, h.admittedBy
 		if req != nil {
 			u.classify = req.Classify
 		}
@@ -309,15 +328,25 @@ func (t *table) reserve(c *caller, h *hold, cost int, req *Request) error {
 			return err
 		}
 	}
+	for _, s := range t.lists.paramPlaces {
+		if err := t.reserveParam(s, c, h, cost, req); err != nil {
+			return err
+		}
+	}
 	for _, s := range t.lists.rates {
 		if err := t.reserveRate(s, c, h, cost); err != nil {
+			return err
+		}
+	}
+	for _, s := range t.lists.paramRates {
+		if err := t.reserveParam(s, c, h, cost, req); err != nil {
 			return err
 		}
 	}
 	if err := t.reserveCheckers(c, h, req); err != nil {
 		return err
 	}
-	return t.wait(c, h, cost)
+	return t.wait(c, h, cost, req)
 }
 
 func (t *table) reserveRate(s *flowState, c *caller, h *hold, cost int) error {
@@ -343,7 +372,7 @@ func (t *table) reserveRate(s *flowState, c *caller, h *hold, cost int) error {
 }
 
 // wait asks the checks that may wait: first the queues, then the pacing rules, whose turns pass together.
-func (t *table) wait(c *caller, h *hold, cost int) error {
+func (t *table) wait(c *caller, h *hold, cost int, req *Request) error {
 	e := t.res.eng
 	for _, s := range t.lists.queues {
 		b := s.of(c, t.lists.bulkheadCallers)
@@ -389,6 +418,12 @@ func (t *table) wait(c *caller, h *hold, cost int) error {
 			turn = max(turn, wait)
 		}
 	}
+	for _, s := range t.lists.paramPaces {
+		if err := t.reserveParam(s, c, h, cost, req); err != nil {
+			return err
+		}
+	}
+	turn = max(turn, h.params.wait(c.now))
 	if turn <= 0 {
 		return nil
 	}
@@ -408,7 +443,8 @@ func (t *table) refuseAny(s *tally, b *BlockedError, c *caller, shadow bool) err
 		return b
 	}
 	s.shadowed.Add(1)
-	t.res.eng.notifyBlock(b, c.origin, true)
+	t.res.eng.notifyBlock(b, c.origin, true, c.refused)
+	c.refused = refusedValue{}
 	return nil
 }
 
@@ -428,6 +464,9 @@ func (t *table) undo(h *hold, now time.Duration, cost int) {
 	}
 	for _, r := range h.moreRates {
 		r.limiter.Cancel(now, r.permit)
+	}
+	if h.params != nil {
+		h.params.cancelFrom(0, now)
 	}
 	if h.checked != nil {
 		t.res.eng.checkersDone(h.admittedBy, h.checked, Ignored, 0, false)

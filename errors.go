@@ -28,12 +28,13 @@ const (
 	KindFlow Kind = iota + 1
 	KindConcurrency
 	KindBreaker
+	KindParam
 	KindCustom
 )
 
 const kinds = int(KindCustom) + 1
 
-// String returns the kind as rule documents call it: "flow", "concurrency", "breaker", "custom".
+// String returns the kind as rule documents call it: "flow", "concurrency", "breaker", "param", "custom".
 func (k Kind) String() string {
 	switch k {
 	case KindFlow:
@@ -42,6 +43,8 @@ func (k Kind) String() string {
 		return "concurrency"
 	case KindBreaker:
 		return "breaker"
+	case KindParam:
+		return "param"
 	case KindCustom:
 		return "custom"
 	}
@@ -54,7 +57,8 @@ func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 // BlockedError says why a call was refused. It is immutable, may be kept for as long as one
 // likes, and is shared between calls that were refused for the same reason, so that a refusal
 // costs no allocation. errors.Is finds ErrBlocked in it and the policy's own error
-// (flow.ErrLimited, flow.ErrSaturated, breaker.ErrOpen, or what a Checker returned).
+// (flow.ErrLimited, flow.ErrSaturated, breaker.ErrOpen, paramflow.ErrLimited, or what a Checker returned). For the same reason it does
+// not tell the value that a rule on hot parameters refused: the caller knows it, and BlockEvent.Value tells observers.
 type BlockedError struct {
 	// above is what RetryAfter was rounded from at least, exclusive.
 	above time.Duration
@@ -64,7 +68,7 @@ type BlockedError struct {
 	RetryAfter time.Duration
 	// Limit is the limit that was hit, in the rule's own unit, and Observed what was seen when it
 	// was: admissions in the interval, cost in flight, a failure ratio or count. Since errors
-	// are shared, Observed is that of the first call refused alike.
+	// are shared, Observed is that of the first call refused alike. For KindParam the limit is that of the value, and Observed is not told: 0.
 	Limit, Observed float64
 	// Kind, RuleID and Resource say which rule refused, where. A call to a resource beyond the
 	// engine's bound names the resource it was counted with.
@@ -82,7 +86,10 @@ func (b *BlockedError) Error() string {
 	if b.cause != nil {
 		s += ": " + b.cause.Error()
 	}
-	if b.Limit != 0 || b.Observed != 0 {
+	switch {
+	case b.Kind == KindParam && b.Limit >= 0:
+		s += " (limit " + number(b.Limit) + ")"
+	case b.Kind != KindParam && (b.Limit != 0 || b.Observed != 0):
 		s += fmt.Sprintf(" (limit %s, observed %s)", number(b.Limit), number(b.Observed))
 	}
 	switch {

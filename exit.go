@@ -28,6 +28,7 @@ type unusual struct {
 	table
 	permits    []breaker.Permit // of the third breaker on
 	bulkheads  []*flow.Bulkhead
+	flights    []heldParam
 	checked    *CheckedCall
 	admittedBy []Checker
 	classify   Classifier
@@ -142,6 +143,9 @@ func (e *Entry) endAny(now time.Duration, cost int, outcome Outcome, latency tim
 	}
 	for _, b := range u.bulkheads {
 		b.Release(cost)
+	}
+	for i := range u.flights {
+		u.flights[i].limiter.Release(u.flights[i].permit)
 	}
 	if u.checked != nil {
 		e.table.res.eng.checkersDone(u.admittedBy, u.checked, outcome, latency, true)

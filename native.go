@@ -8,6 +8,7 @@ import (
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/isolation"
+	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
 )
 
@@ -48,6 +49,7 @@ func nativeSections(root *rule.Node, source string) Decoded {
 	d.Rules.Concurrency = section[flow.ConcurrencyRule](&d, root, "concurrency", source)
 	d.Rules.Breaker = section[breaker.Rule](&d, root, "breaker", source)
 	d.Rules.Isolation = section[isolation.Rule](&d, root, "isolation", source)
+	d.Rules.Param = section[paramflow.Rule](&d, root, "param", source)
 	return d
 }
 
@@ -73,7 +75,7 @@ func nativeHead(root *rule.Node, source string) rule.Problems {
 
 // unknownSections names the keys that no native document has.
 func unknownSections(root *rule.Node, source string) rule.Problems {
-	problems := rule.Problems(rule.UnknownKeys(root, "cordon", "flow", "concurrency", "breaker", "isolation"))
+	problems := rule.Problems(rule.UnknownKeys(root, "cordon", "flow", "concurrency", "breaker", "isolation", "param"))
 	for i := range problems {
 		problems[i].Source = source
 	}
@@ -93,6 +95,15 @@ func section[R rule.Rule[R]](d *Decoded, root *rule.Node, kind, source string) [
 			problems = append(problems, p)
 		}
 	}
+	if kind == "param" {
+		for i := range rules {
+			for _, p := range pathFaults(any(rules[i]).(paramflow.Rule)) {
+				p.Source, p.Position, p.Kind, p.Index = source, list.Items[i].Locate("param"), kind, i
+				bad[i] = true
+				problems = append(problems, p)
+			}
+		}
+	}
 	problems.Sort()
 	for _, p := range rule.DeriveIDs(kind, rules) {
 		p.Source, p.Position = source, list.Items[p.Index].Locate("id")
@@ -102,6 +113,12 @@ func section[R rule.Rule[R]](d *Decoded, root *rule.Node, kind, source string) [
 	for i := range problems {
 		if at := problems[i].Index; at >= 0 {
 			problems[i].RuleID = rules[at].Meta().ID
+		}
+	}
+	if kind == "param" {
+		d.paramAt = make(map[string]rule.Position, len(rules))
+		for i := range rules {
+			d.paramAt[rules[i].Meta().ID] = list.Items[i].Locate("param")
 		}
 	}
 	d.Problems = append(d.Problems, problems...)
@@ -122,10 +139,27 @@ func unsaid(item *rule.Node, kind string, never []string, bad bool) rule.Problem
 	if !bad && lacksLimit(item, kind) {
 		problems = append(problems, rule.Problem{Position: item.Pos, Field: "limit", Message: "is missing", Want: "a limit; 0 to refuse all calls"})
 	}
+	problems = append(problems, zeros(item, "", never)...)
+	if kind != "param" || item.Field("overrides") == nil {
+		return problems
+	}
+	overrides := item.Field("overrides").Items
+	for i := range overrides {
+		at := "overrides[" + strconv.Itoa(i) + "]."
+		if o := &overrides[i]; !bad && lacksLimit(o, kind) {
+			problems = append(problems, rule.Problem{Position: o.Pos, Field: at + "limit", Message: "is missing", Want: "a limit; 0 to refuse all calls"})
+		}
+		problems = append(problems, zeros(&overrides[i], at, []string{"burst"})...)
+	}
+	return problems
+}
+
+// zeros returns the fields of an object, which stands at a path, that are 0 and must not be.
+func zeros(object *rule.Node, at string, never []string) (problems rule.Problems) {
 	for _, key := range never {
-		if v := item.Field(key); v != nil && (v.Kind == rule.Number || v.Kind == rule.String) && zero(v.Text) {
+		if v := object.Field(key); v != nil && (v.Kind == rule.Number || v.Kind == rule.String) && zero(v.Text) {
 			problems = append(problems, rule.Problem{
-				Position: v.Pos, Field: key, Message: "0 is out of range", Want: "more, or no such field for the default",
+				Position: v.Pos, Field: at + key, Message: "0 is out of range", Want: "more, or no such field for the default",
 			})
 		}
 	}
@@ -134,7 +168,7 @@ func unsaid(item *rule.Node, kind string, never []string, bad bool) rule.Problem
 
 // lacksLimit reports whether a rule that needs a limit has none written.
 func lacksLimit(item *rule.Node, kind string) bool {
-	return (kind == "flow" || kind == "concurrency") && item.Kind == rule.Object && item.Field("limit") == nil && item.Field("memory") == nil
+	return (kind == "flow" || kind == "concurrency" || kind == "param") && item.Kind == rule.Object && item.Field("limit") == nil && item.Field("memory") == nil
 }
 
 // neverZero returns the keys of a kind that are to be left out for their default, and never 0.
@@ -146,6 +180,8 @@ func neverZero(kind string) []string {
 		return []string{"queue"}
 	case "breaker":
 		return []string{"slowerThan", "window", "buckets", "minCalls", "open", "probes", "successes", "probeLease"}
+	case "param":
+		return []string{"per", "burst", "maxQueue", "values"}
 	}
 	return numbers(reflect.TypeFor[isolation.Rule]()) // whose zeros all mean the preset's value
 }
@@ -192,12 +228,23 @@ func EncodeNative(rules Rules) ([]byte, error) {
 	}
 	for i := range root.Fields {
 		for j := range root.Fields[i].Value.Items {
-			if item := &root.Fields[i].Value.Items[j]; lacksLimit(item, root.Fields[i].Key) { // a limit of 0 is written too
-				item.Fields = append(item.Fields, rule.Field{Key: "limit", Value: rule.Node{Kind: rule.Number, Text: "0"}})
+			item, kind := &root.Fields[i].Value.Items[j], root.Fields[i].Key
+			writeLimit(item, kind)
+			if overrides := item.Field("overrides"); overrides != nil {
+				for k := range overrides.Items {
+					writeLimit(&overrides.Items[k], kind)
+				}
 			}
 		}
 	}
 	version := rule.Field{Key: "cordon", Value: rule.Node{Kind: rule.Number, Text: strconv.Itoa(nativeVersion)}}
 	root.Fields = append([]rule.Field{version}, root.Fields...)
 	return root.YAML(), nil
+}
+
+// writeLimit writes a limit of 0 too.
+func writeLimit(item *rule.Node, kind string) {
+	if lacksLimit(item, kind) {
+		item.Fields = append(item.Fields, rule.Field{Key: "limit", Value: rule.Node{Kind: rule.Number, Text: "0"}})
+	}
 }

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/cordon-go/cordon/breaker"
+	"github.com/cordon-go/cordon/extractor"
 	"github.com/cordon-go/cordon/isolation"
+	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
 )
 
@@ -20,6 +22,8 @@ type Observer struct {
 	Breaker func(BreakerEvent)
 	// Isolation is called for every decision of a group made by NewGroup, in order for each group.
 	Isolation func(IsolationEvent)
+	// Param is called when a rule on hot parameters begins or ceases to be crowded.
+	Param func(ParamEvent)
 	// Report is called with the report on every offered set of rules, refused ones included. Documents identical to
 	// the one offered before are not offered.
 	Report func(rule.Report)
@@ -35,6 +39,23 @@ type BlockEvent struct {
 	Origin string
 	// Shadow is true when the rule only would have refused: the call was not refused by it.
 	Shadow bool
+
+	value refusedValue
+}
+
+// refusedValue is a value that a limiter refused; without limiter there is none.
+type refusedValue struct {
+	limiter *paramflow.Limiter
+	value   extractor.Value
+}
+
+// Value returns the value that a rule on hot parameters refused, as the rule shows it: a keyed hash if it says redact. It is "" for other kinds. The text is made
+// here, so that refusals that nobody asks about cost nothing.
+func (e BlockEvent) Value() string {
+	if e.value.limiter == nil {
+		return ""
+	}
+	return e.value.limiter.Shown(e.value.value)
 }
 
 // BreakerEvent is one change of a breaker's state.
@@ -57,13 +78,28 @@ type IsolationEvent struct {
 	Time time.Time
 }
 
-// FaultEvent is an internal fault: something handed to the engine (a checker, a classifier, an observer) panicked.
+// ParamEvent says that a rule on hot parameters has become crowded, or is so no longer: more different values are in use than it was made for (paramflow.Rule.Values), so that
+// some may be refused too early; none is admitted too often. It is looked for by calls, about once a second.
+type ParamEvent struct {
+	// Resource and RuleID say which rule, where.
+	Resource, RuleID string
+	// Crowded is true when it has become crowded, false when it has ceased to be.
+	Crowded bool
+	// Pressure is how many values are in use in proportion to how many there is room for; see paramflow.Status.
+	Pressure float64
+	// Time is the time of day.
+	Time time.Time
+	// Shadow is true for a rule in shadow, which refuses nothing.
+	Shadow bool
+}
+
+// FaultEvent is an internal fault: something handed to the engine (a checker, a classifier, an extractor, an observer) panicked, or a path does not fit what a call has.
 type FaultEvent struct {
-	// Where says what failed, as "checker quota".
+	// Where says what failed, as "checker quota" or "param rule tenants".
 	Where string
 	// Resource is the call's, "" outside of calls.
 	Resource string
-	// Err is what it panicked with.
+	// Err is what it panicked with, or says what does not fit (*extractor.TypeError).
 	Err error
 }
 
@@ -130,9 +166,9 @@ func (e *Engine) guard(where, resource string, f func()) {
 	f()
 }
 
-func (e *Engine) notifyBlock(b *BlockedError, origin string, shadow bool) {
+func (e *Engine) notifyBlock(b *BlockedError, origin string, shadow bool, value refusedValue) {
 	for _, o := range e.blockObservers {
-		e.guard("observer of blocks", b.Resource, func() { o(BlockEvent{Err: b, Origin: origin, Shadow: shadow}) })
+		e.guard("observer of blocks", b.Resource, func() { o(BlockEvent{Err: b, Origin: origin, Shadow: shadow, value: value}) })
 	}
 }
 
@@ -152,6 +188,19 @@ func (e *Engine) notifyIsolation(ev IsolationEvent) {
 	for _, o := range e.cfg.observers {
 		if o.Isolation != nil {
 			e.guard("observer of isolation", ev.Service, func() { o.Isolation(ev) })
+		}
+	}
+}
+
+func (e *Engine) notifyParam(ev ParamEvent) {
+	msg := "a rule on hot parameters is crowded no longer"
+	if ev.Crowded {
+		msg = "a rule on hot parameters is crowded: values may be refused too early; it needs more room (values)"
+	}
+	e.log.info(msg, "resource", ev.Resource, "rule", ev.RuleID, "pressure", ev.Pressure, "shadow", ev.Shadow)
+	for _, o := range e.cfg.observers {
+		if o.Param != nil {
+			e.guard("observer of hot parameters", ev.Resource, func() { o.Param(ev) })
 		}
 	}
 }

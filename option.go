@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cordon-go/cordon/clock"
+	"github.com/cordon-go/cordon/extractor"
 )
 
 // Option wires an engine; see New.
@@ -27,6 +28,7 @@ type config struct {
 	maxResources int
 	idleTimeout  time.Duration
 	faults       FaultPolicy
+	paths        extractor.Options // what paths to values in calls are compiled with
 }
 
 func newConfig(opts []Option) (config, error) {
@@ -44,6 +46,9 @@ func newConfig(opts []Option) (config, error) {
 		if err := o.apply(&c); err != nil {
 			errs = append(errs, err)
 		}
+	}
+	if err := c.paths.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("cordon: %w", err))
 	}
 	return c, errors.Join(errs...)
 }
@@ -98,6 +103,39 @@ func WithChecker(k Checker) Option {
 	})
 }
 
+// WithExtractor adds an extractor of one's own: rules on hot parameters name it as their param, alone or in a composite. The name is a plain word that
+// has no meaning in paths (package extractor) and that no other extractor of the engine has. What an extractor does in a call is the caller's time: it must be quick. A panic
+// in it is an internal fault; see WithFaultPolicy.
+func WithExtractor(name string, x extractor.Extractor) Option {
+	return optionFunc(func(c *config) error {
+		if _, taken := c.paths.Named[name]; taken {
+			return fmt.Errorf("cordon: WithExtractor(%q): the engine has an extractor of that name already", name)
+		}
+		if c.paths.Named == nil {
+			c.paths.Named = map[string]extractor.Extractor{}
+		}
+		c.paths.Named[name] = x
+		return nil
+	})
+}
+
+// WithWalker adds what knows types that reflection does not do justice to, such as protobuf messages (package extractor/protobuf). Of several the
+// first that knows a type is asked.
+func WithWalker(w extractor.Walker) Option {
+	return optionFunc(func(c *config) error { c.paths.Walkers = append(c.paths.Walkers, w); return nil })
+}
+
+// WithMaxBody bounds how much of a call's body is read for rules on what is in it, in bytes, 1 to 1 GiB; default 64 KiB. In a longer body there is no value for them.
+func WithMaxBody(n int) Option {
+	return optionFunc(func(c *config) error {
+		if n < 1 || n > 1<<30 {
+			return fmt.Errorf("cordon: WithMaxBody(%d): want 1 to %d", n, 1<<30)
+		}
+		c.paths.MaxBody = n
+		return nil
+	})
+}
+
 // WithMaxResources bounds how many resources are kept, 1 to 10,000,000; default 10,000. Resources that rules name
 // literally and those held by a handle are kept above the bound. When it is reached and no idle resource
 // can be dropped, further names are counted together: one common resource for all names that the same pattern
@@ -135,7 +173,7 @@ func WithFaultPolicy(p FaultPolicy) Option {
 	})
 }
 
-// FaultPolicy says what an internal fault (a panicking Checker) does to the call it happens in.
+// FaultPolicy says what an internal fault (a panicking Checker or extractor) does to the call it happens in.
 type FaultPolicy uint8
 
 const (

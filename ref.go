@@ -4,6 +4,7 @@ import (
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/isolation"
+	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
 )
 
@@ -44,8 +45,9 @@ type ruleRefs struct {
 	concurrency []ref[flow.ConcurrencyRule]
 	breaker     []ref[breaker.Rule]
 	isolation   []ref[isolation.Rule]
+	param       []ref[paramflow.Rule]
 }
 
 func (r *ruleRefs) count() int {
-	return len(r.flow) + len(r.concurrency) + len(r.breaker) + len(r.isolation)
+	return len(r.flow) + len(r.concurrency) + len(r.breaker) + len(r.isolation) + len(r.param)
 }

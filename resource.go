@@ -111,7 +111,8 @@ func (r *resource) complete(set *ruleset) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m := set.pick(r.rules)
-	return len(m.flow) == len(r.rules.flow) && len(m.concurrency) == len(r.rules.concurrency) && len(m.breaker) == len(r.rules.breaker)
+	return len(m.flow) == len(r.rules.flow) && len(m.concurrency) == len(r.rules.concurrency) && len(m.breaker) == len(r.rules.breaker) &&
+		len(m.param) == len(r.rules.param)
 }
 
 // rest puts an idle resource to rest: the next call compiles its table anew, under the lock. It reports false if some

@@ -7,6 +7,7 @@ import (
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/isolation"
+	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
 )
 
@@ -18,6 +19,10 @@ type ruleset struct {
 	concurrency *rule.Index[ref[flow.ConcurrencyRule]]
 	breaker     *rule.Index[ref[breaker.Rule]]
 	isolation   *rule.Index[ref[isolation.Rule]] // by service, not by resource
+	param       *paramIndex
+
+	// paths are the compiled paths of the rules on hot parameters, by the rules' ids.
+	paths map[string]*paramPath
 
 	// related holds what rules need to know of other resources' traffic, by the other resource's name.
 	related map[string][]*relatedGauge
@@ -48,6 +53,7 @@ type matched struct {
 	flow        []ref[flow.Rule]
 	concurrency []ref[flow.ConcurrencyRule]
 	breaker     []ref[breaker.Rule]
+	param       []ref[paramflow.Rule]
 }
 
 // newRuleset makes the rules ready to be asked, taking over from old what did not change.
@@ -58,13 +64,16 @@ func newRuleset(old *ruleset, rules ruleRefs, e *Engine) *ruleset {
 		s.concurrency = rule.NewIndex(rules.concurrency)
 		s.breaker = rule.NewIndex(rules.breaker)
 		s.isolation = rule.NewIndex(rules.isolation)
+		s.param = newParamIndex(nil, rules.param)
 		old = &ruleset{}
 	} else {
 		s.flow = old.flow.Update(rules.flow)
 		s.concurrency = old.concurrency.Update(rules.concurrency)
 		s.breaker = old.breaker.Update(rules.breaker)
 		s.isolation = old.isolation.Update(rules.isolation)
+		s.param = newParamIndex(old.param, rules.param)
 	}
+	s.paths = e.compilePaths(old.paths, rules.param)
 	for _, f := range rules.flow {
 		r := f.r
 		s.asksUnder = s.asksUnder || r.Under != ""
@@ -86,6 +95,11 @@ func newRuleset(old *ruleset, rules ruleRefs, e *Engine) *ruleset {
 			s.shared[sharedKey{KindBreaker, r.ID}] = carryBreaker(old.sharedBreaker(r.ID), r, nil, nil, e)
 		}
 	}
+	for _, f := range rules.param {
+		if r := f.r; r.Shared {
+			s.shared[sharedKey{KindParam, r.ID}] = carryParam(old.sharedParam(r.ID), r, nil, s.paths[r.ID], nil, e)
+		}
+	}
 	return s
 }
 
@@ -101,6 +115,11 @@ func (s *ruleset) sharedBulkhead(id string) *bulkheadState {
 
 func (s *ruleset) sharedBreaker(id string) *breakerState {
 	st, _ := s.shared[sharedKey{KindBreaker, id}].(*breakerState)
+	return st
+}
+
+func (s *ruleset) sharedParam(id string) *paramState {
+	st, _ := s.shared[sharedKey{KindParam, id}].(*paramState)
 	return st
 }
 
@@ -155,6 +174,7 @@ func (s *ruleset) match(name string) matched {
 	m.flow, _ = s.flow.Match(name)
 	m.concurrency, _ = s.concurrency.Match(name)
 	m.breaker, _ = s.breaker.Match(name)
+	m.param, _ = s.param.Match(name)
 	return m
 }
 
@@ -190,8 +210,11 @@ func (s *ruleset) names(name string) bool {
 	if _, c := s.concurrency.Match(name); c {
 		return true
 	}
-	_, b := s.breaker.Match(name)
-	return b
+	if _, b := s.breaker.Match(name); b {
+		return true
+	}
+	_, p := s.param.Match(name)
+	return p
 }
 
 // all returns the rules.
@@ -199,5 +222,5 @@ func (s *ruleset) all() ruleRefs {
 	if s.closed {
 		return ruleRefs{}
 	}
-	return ruleRefs{flow: s.flow.Rules(), concurrency: s.concurrency.Rules(), breaker: s.breaker.Rules(), isolation: s.isolation.Rules()}
+	return ruleRefs{flow: s.flow.Rules(), concurrency: s.concurrency.Rules(), breaker: s.breaker.Rules(), isolation: s.isolation.Rules(), param: s.param.Rules()}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/isolation"
+	"github.com/cordon-go/cordon/paramflow"
 )
 
 // Snapshot is the engine at one moment. It encodes to JSON, durations in nanoseconds.
@@ -87,14 +88,15 @@ type RecentSnapshot struct {
 
 // RuleSnapshot is the state of one rule on one resource.
 type RuleSnapshot struct {
-	// Kind is the rule's kind: "flow", "concurrency" or "breaker".
+	// Kind is the rule's kind: "flow", "concurrency", "breaker" or "param".
 	Kind string `json:"kind"`
 	// ID is the rule's id, which is unique within its kind.
 	ID string `json:"id"`
 	// Shadow is true for a rule that only counts what it would refuse.
 	Shadow bool `json:"shadow,omitempty"`
 	// Limit is the limit in force and Usage what counts against it now (see flow.Limiter and flow.Bulkhead; for a breaker the
-	// threshold and the window's value). For a rule with a budget for each caller, Usage is that of all together.
+	// threshold and the window's value). For a rule with a budget for each caller, Usage is that of all together. Of a rule on hot parameters Limit is that of values without an
+	// override, and Usage what is in flight of all values, for mode concurrency; see Param.
 	Limit float64 `json:"limit"`
 	Usage float64 `json:"usage"`
 	// Queued counts waiting calls.
@@ -105,9 +107,27 @@ type RuleSnapshot struct {
 	State    string        `json:"state,omitempty"`
 	RetryIn  time.Duration `json:"retryIn,omitempty"`
 	Reopened int           `json:"reopened,omitempty"`
+	// Param is how a rule on hot parameters stands: its hottest values, among others. For a rule with a budget for each caller the figures are added up, and there is no Top.
+	Param *ParamSnapshot `json:"param,omitempty"`
 }
 
-// Snapshot returns the engine's state. It takes no lock that calls take, and costs about a microsecond per resource. The numbers of one resource
+// ParamSnapshot is the state of one rule on hot parameters on one resource. The limiter of a rule whose budget all its resources share is shown with each of them.
+type ParamSnapshot struct {
+	paramflow.Status
+	// Param is the rule's path.
+	Param string `json:"param"`
+	// Absent counts the calls that did not have the value.
+	Absent int64 `json:"absent"`
+	// Unreadable counts, of these, those whose value could not be read: a body that is not JSON or too large, or something that the path does not fit.
+	Unreadable int64 `json:"unreadable,omitempty"`
+	// Overfull counts calls with more values than are looked at, extractor.MaxValues: what is above counts as one value, which all these calls share.
+	Overfull int64 `json:"overfull,omitempty"`
+	// Faults counts the calls in which the extractor panicked, or a method of an object in the arguments.
+	Faults int64 `json:"faults,omitempty"`
+}
+
+// Snapshot returns the engine's state. It takes no lock that calls take but, each for a moment, those of rules on hot parameters, and costs about a microsecond per resource and
+// some fifty per rule on hot parameters on it. The numbers of one resource
 // agree with each other up to the calls that end while they are read. Groups of instances do what is due first, so observers may be told of it.
 func (e *Engine) Snapshot() Snapshot {
 	now := e.clock.Now()
@@ -121,7 +141,7 @@ func (e *Engine) Snapshot() Snapshot {
 	}
 	rules := e.set.Load().all()
 	s.Rules["flow"], s.Rules["concurrency"], s.Rules["breaker"] = len(rules.flow), len(rules.concurrency), len(rules.breaker)
-	s.Rules["isolation"] = len(rules.isolation)
+	s.Rules["isolation"], s.Rules["param"] = len(rules.isolation), len(rules.param)
 	e.resources.all(func(r *resource) {
 		if snap, ok := r.snapshot(now); ok {
 			s.Resources = append(s.Resources, snap)
@@ -180,6 +200,9 @@ func (r *resource) snapshot(now time.Duration) (ResourceSnapshot, bool) {
 	}
 	for _, f := range slices.Concat(c.rates, c.paces) {
 		s.add(f.tally, f.rule.ID, f.rule.Shadow, f.snapshot(now))
+	}
+	for _, p := range c.params {
+		s.add(p.tally, p.rule.ID, p.rule.Shadow, p.snapshot(now))
 	}
 	gone[KindCustom].blocked = r.blockedByChecker.Load()
 	for k, n := range gone {

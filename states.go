@@ -160,7 +160,7 @@ func carryBulkhead(prev *bulkheadState, r *flow.ConcurrencyRule, res *resource, 
 		if prev != nil && prev.callers != nil && prev.own {
 			s.callers = prev.callers
 		} else {
-			s.callers = newCallers(func(b *flow.Bulkhead, _ time.Duration) bool { return b.InFlight() == 0 && b.Queued() == 0 })
+			s.callers = newCallers(mostCallers, func(b *flow.Bulkhead, _ time.Duration) bool { return b.InFlight() == 0 && b.Queued() == 0 })
 		}
 		err = s.callers.update(
 			func() (*flow.Bulkhead, error) { return flow.NewBulkhead(*r, e.clock) },
@@ -288,7 +288,7 @@ func carryRate(prev *flowState, r *flow.Rule, res *resource, set *ruleset, e *En
 		if prev != nil && prev.callers != nil && prev.own() {
 			s.callers = prev.callers
 		} else {
-			s.callers = newCallers((*flow.Limiter).Idle)
+			s.callers = newCallers(mostCallers, (*flow.Limiter).Idle)
 		}
 		err = s.callers.update(
 			func() (*flow.Limiter, error) { return flow.NewLimiterWith(*r, e.clock.Now(), e.sensorOf(r)) },
@@ -391,6 +391,7 @@ const mostCallers = 1000
 // and so do those with names too long to keep.
 type callers[T comparable] struct {
 	unused func(T, time.Duration) bool
+	most   int
 
 	// mu guards what follows.
 	mu    sync.Mutex
@@ -408,8 +409,8 @@ type callerState[T comparable] struct {
 	came  time.Duration
 }
 
-func newCallers[T comparable](unused func(T, time.Duration) bool) *callers[T] {
-	return &callers[T]{unused: unused, of: map[string]callerState[T]{}}
+func newCallers[T comparable](most int, unused func(T, time.Duration) bool) *callers[T] {
+	return &callers[T]{unused: unused, most: most, of: map[string]callerState[T]{}}
 }
 
 // get returns the state of a caller.
@@ -423,7 +424,7 @@ func (c *callers[T]) get(origin string, now time.Duration) T {
 		}
 		return s.state
 	}
-	if len(c.of) >= mostCallers && now-c.tidied >= time.Second {
+	if len(c.of) >= c.most && now-c.tidied >= time.Second {
 		c.tidied = now
 		for o, s := range c.of {
 			if now-s.came >= dropGrace && c.unused(s.state, now) {
@@ -431,7 +432,7 @@ func (c *callers[T]) get(origin string, now time.Duration) T {
 			}
 		}
 	}
-	further := len(c.of) >= mostCallers || len(origin) > longestName
+	further := len(c.of) >= c.most || len(origin) > longestName
 	if further && c.extra != none {
 		return c.extra
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/paramflow"
 )
 
 // table is what a call of one resource is checked against. It is immutable but for the states it points to.
@@ -25,8 +26,8 @@ type table struct {
 	unusual *unusual // set in the table of a single call only
 }
 
-// checks are all checks of a resource, in the order they are made: breakers, concurrency, rates, the engine's checkers, and
-// last what may wait: concurrency with a queue, then pacing.
+// checks are all checks of a resource, in the order they are made: breakers, concurrency, concurrency by value, rates, rates by value, the engine's checkers, and
+// last what may wait: concurrency with a queue, then pacing, then pacing by value.
 type checks struct {
 	breakers  []*breakerState
 	bulkheads []*bulkheadState // those that do not wait
@@ -34,12 +35,17 @@ type checks struct {
 	queues    []*bulkheadState
 	paces     []*flowState
 
+	paramPlaces []*paramState // those on what is in flight
+	paramRates  []*paramState // those that do not wait
+	paramPaces  []*paramState
+	params      []*paramState // all of them, in that order
+
 	// always are the bulkheads of bulkheads and queues that every admitted call holds, in that order.
 	always []*flow.Bulkhead
 	// feeds count this resource's traffic for rules of others.
 	feeds []*relatedGauge
 	// rateCallers and bulkheadCallers are the callers that rules name, for the rules on the other ones.
-	rateCallers, bulkheadCallers []string
+	rateCallers, bulkheadCallers, paramCallers []string
 }
 
 // newTable compiles the rules for a resource, with the state of old where a rule goes on.
@@ -82,6 +88,23 @@ func newTable(r *resource, set *ruleset, m matched, old *table) *table {
 		}
 		c.rateCallers = addCaller(c.rateCallers, fr.r.Origin)
 	}
+	params := byID(was.params)
+	for _, pr := range m.param {
+		s := carryParam(params(pr.r.ID), pr.r, r, set.paths[pr.r.ID], set.sharedParam(pr.r.ID), e)
+		if s == nil {
+			continue
+		}
+		switch pr.r.Mode {
+		case paramflow.Concurrency:
+			c.paramPlaces = append(c.paramPlaces, s)
+		case paramflow.Pace:
+			c.paramPaces = append(c.paramPaces, s)
+		default:
+			c.paramRates = append(c.paramRates, s)
+		}
+		c.paramCallers = addCaller(c.paramCallers, pr.r.Origin)
+	}
+	c.params = slices.Concat(c.paramPlaces, c.paramRates, c.paramPaces)
 	for _, s := range slices.Concat(c.bulkheads, c.queues) {
 		if s.always() {
 			c.always = append(c.always, s.bulkhead)
@@ -95,7 +118,7 @@ func newTable(r *resource, set *ruleset, m matched, old *table) *table {
 
 // hold makes the table plain if the checks allow it.
 func (t *table) hold(c *checks) {
-	plain := len(c.queues)+len(c.paces)+len(c.feeds)+len(t.res.eng.cfg.checkers) == 0 &&
+	plain := len(c.queues)+len(c.paces)+len(c.params)+len(c.feeds)+len(t.res.eng.cfg.checkers) == 0 &&
 		len(c.breakers) <= 2 && len(c.bulkheads) <= 1 && len(c.rates) <= 1
 	for _, s := range c.breakers {
 		plain = plain && !s.rule.Shadow
@@ -167,6 +190,11 @@ func (t *table) idle(now time.Duration) bool {
 			return false
 		}
 	}
+	for _, s := range c.params {
+		if !s.idle(now) {
+			return false
+		}
+	}
 	return true
 }
 
@@ -180,6 +208,9 @@ func (c *checks) tallies() []*tally {
 		all = append(all, s.tally)
 	}
 	for _, s := range slices.Concat(c.rates, c.paces) {
+		all = append(all, s.tally)
+	}
+	for _, s := range c.params {
 		all = append(all, s.tally)
 	}
 	return all

@@ -20,6 +20,9 @@ type Decoded struct {
 	Problems rule.Problems
 	// Partial asks to apply the good rules although others were refused; otherwise a fault in Problems refuses the document.
 	Partial bool
+
+	// paramAt is where the rules on hot parameters, by id, have their paths: whether an engine knows the extractors in them is told only when it gets them.
+	paramAt map[string]rule.Position
 }
 
 // Decoder reads a document. The error says that it cannot be read as a whole. source names the document in messages.

@@ -106,3 +106,18 @@ func BenchmarkTwo(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkHash is what it costs to touch the values of BenchmarkAcquire alone.
+func BenchmarkHash(b *testing.B) {
+	values := zipf(1_000_000, true)
+	seed := extractor.SeedOf(1)
+	base := time.Now()
+	var sum uint64
+	i := 0
+	for b.Loop() {
+		sink += time.Since(base)
+		sum += values[i&(len(values)-1)].Hash(seed)
+		i++
+	}
+	_ = sum
+}

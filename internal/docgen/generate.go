@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/isolation"
+	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
 )
 
@@ -36,6 +38,7 @@ func sections() []section {
 		{"concurrency", reflect.TypeFor[flow.ConcurrencyRule](), "flow", map[string]any{"required": []string{"resource", "limit"}}},
 		{"breaker", reflect.TypeFor[breaker.Rule](), "breaker", map[string]any{"required": []string{"resource", "threshold"}}},
 		{"isolation", reflect.TypeFor[isolation.Rule](), "isolation", map[string]any{"required": []string{"service"}}},
+		{"param", reflect.TypeFor[paramflow.Rule](), "paramflow", map[string]any{"required": []string{"resource", "param", "limit"}}},
 	}
 }
 
@@ -88,7 +91,7 @@ func inDocument(folder, comment string) string {
 		}
 	}
 	var kept []string
-	for _, sentence := range strings.SplitAfter(comment, ". ") {
+	for _, sentence := range strings.SplitAfter(ofGo.ReplaceAllString(comment, ""), ". ") {
 		if !ofPackage.MatchString(sentence) {
 			kept = append(kept, sentence)
 		}
@@ -118,15 +121,27 @@ func keys(words map[string]string, t reflect.Type) {
 					words[strings.ToUpper(v[:1])+v[1:]] = v
 				}
 			}
-			if f.Type.Kind() == reflect.Struct {
-				keys(words, f.Type)
+			if inner := innerStruct(f.Type); inner != nil {
+				keys(words, inner)
 			}
 		}
 	}
 }
 
+// innerStruct returns the struct that a field is or lists, nil if it is no such field.
+func innerStruct(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t == reflect.TypeFor[rule.Match]() {
+		return nil
+	}
+	return t
+}
+
 var (
 	word      = regexp.MustCompile(`[A-Za-z][A-Za-z0-9]*`)
+	ofGo      = regexp.MustCompile(` \((see [a-z]+\.[A-Z][A-Za-z]*|package [a-z]+)\)`)
 	ofPackage = regexp.MustCompile(`\b(Limiter|Bulkhead|Breaker|Group)\b`)
 )
 
@@ -135,11 +150,20 @@ func document(describe func(reflect.Type, string) string) map[string]any {
 	properties := map[string]any{
 		"cordon": map[string]any{"const": 1, "description": "The version of the document."},
 	}
+	defs := map[string]any{} // of all kinds together, where references look for them
 	for _, s := range sections() {
 		item := rule.Schema(s.typ, describe)
 		for k, v := range s.needs {
 			item[k] = v
 		}
+		if inner, ok := item["$defs"].(map[string]any); ok {
+			if known, ok := inner["Override"]; ok {
+				known.(map[string]any)["required"] = []string{"limit"}
+			}
+			maps.Copy(defs, inner)
+		}
+		delete(item, "$defs")
+		delete(item, "$schema")
 		properties[s.key] = map[string]any{"type": "array", "items": item}
 	}
 	return map[string]any{
@@ -149,12 +173,13 @@ func document(describe func(reflect.Type, string) string) map[string]any {
 		"required":             []string{"cordon"},
 		"additionalProperties": false,
 		"properties":           properties,
+		"$defs":                defs,
 	}
 }
 
 // fieldComments returns the comments of all struct fields of the rule packages, as one line each, by "package.Type.Field".
 func fieldComments(root string) (map[string]string, error) {
-	return commentsIn(root, "flow", "breaker", "isolation")
+	return commentsIn(root, "flow", "breaker", "isolation", "paramflow")
 }
 
 // commentsIn returns the comments of all struct fields of the packages in the folders.
@@ -215,8 +240,12 @@ func rows(b *strings.Builder, t reflect.Type, prefix string, describe func(refle
 			continue
 		}
 		fmt.Fprintf(b, "| `%s%s` | %s | %s |\n", prefix, name, typeName(f.Type), cell(describe(t, f.Name)))
-		if f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[rule.Match]() {
-			rows(b, f.Type, prefix+name+".", describe)
+		if inner := innerStruct(f.Type); inner != nil {
+			dot := "."
+			if f.Type.Kind() == reflect.Slice {
+				dot = "[]."
+			}
+			rows(b, inner, prefix+name+dot, describe)
 		}
 	}
 }
@@ -234,7 +263,12 @@ func typeName(t reflect.Type) string {
 	case t.PkgPath() == "time" && t.Name() == "Duration":
 		return "duration"
 	}
+	if t == reflect.TypeFor[paramflow.Scalar]() {
+		return "text, number, true or false"
+	}
 	switch t.Kind() {
+	case reflect.Slice:
+		return "list"
 	case reflect.String:
 		return "text"
 	case reflect.Bool:

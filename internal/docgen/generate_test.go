@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cordon-go/cordon/rule"
 )
 
 func TestDocsAreCurrent(t *testing.T) {
@@ -38,6 +40,17 @@ func TestSchemaIsJSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal(files["../../docs/rules.schema.json"], &schema))
 	require.Contains(t, schema["properties"], "flow")
 	require.Contains(t, schema["properties"], "isolation")
+	refs := regexp.MustCompile(`"#/\$defs/(\w+)"`).FindAllStringSubmatch(string(files["../../docs/rules.schema.json"]), -1)
+	require.NotEmpty(t, refs)
+	for _, ref := range refs {
+		require.Contains(t, schema["$defs"], ref[1])
+	}
+	// Types of one name in several kinds are one definition.
+	for _, s := range sections() {
+		for name, def := range rule.Schema(s.typ, nil)["$defs"].(map[string]any) {
+			require.Equal(t, def.(map[string]any)["type"], schema["$defs"].(map[string]any)[name].(map[string]any)["type"], "%s of %s", name, s.key)
+		}
+	}
 }
 
 // Every object that a scenario holds has a table, and every field of it a meaning.

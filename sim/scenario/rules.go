@@ -100,6 +100,13 @@ func (r *reader) take(source string, node *rule.Node, decoded cordon.Decoded, er
 		r.faults.list = append(r.faults.list, faults...)
 		return cordon.Rules{}
 	}
+	if len(decoded.Rules.Param) > 0 {
+		r.warnings = append(r.warnings, rule.Problem{
+			Source: source, Position: node.Locate("param"), Kind: "param", Index: -1, Warning: true,
+			Message: "are left out, for simulated calls carry no values", Want: "limits by rate or concurrency",
+		})
+		decoded.Rules.Param = nil
+	}
 	return decoded.Rules
 }
 

@@ -220,7 +220,7 @@ func TestKindsOfRules(t *testing.T) {
 	for field := range reflect.TypeFor[cordon.Rules]().Fields() {
 		kinds = append(kinds, field.Name)
 	}
-	require.Equal(t, []string{"Flow", "Concurrency", "Breaker", "Isolation"}, kinds, "reader.rules, clientRules and instanceRules know these")
+	require.Equal(t, []string{"Flow", "Concurrency", "Breaker", "Isolation", "Param"}, kinds, "reader.rules, reader.take, clientRules and instanceRules know these")
 }
 
 // Rules that are about nothing that is called are probably not what was meant.
@@ -229,6 +229,10 @@ func TestRulesThatConcernNobody(t *testing.T) {
 	f := parse(t, "rules: {flow: [{id: a, resource: orders, limit: 1}]}")
 	require.EqualError(t, f.Warnings, "doc:5:8: warning: rules: none of the rules is about what is called here: service; want rules for these, or loads that name their resource")
 	require.Empty(t, parse(t, "rules: {breaker: [{id: a, resource: {default: true}, threshold: 0.5}]}").Warnings)
+
+	f = parse(t, "rules: {param: [{id: a, resource: service, param: uid, limit: 1}]}")
+	require.ErrorContains(t, f.Warnings, "doc:5:16: warning: param: are left out, for simulated calls carry no values")
+	require.Nil(t, f.Scenario.Clients[0].Guard)
 }
 
 func TestCompare(t *testing.T) {
