@@ -18,7 +18,7 @@ type Result struct {
 	Clients   []ClientResult
 	// Series is the same over time, a row for each Scenario.Bucket.
 	Series []Bucket
-	// Events are all decisions of the clients' sessions, in order of time.
+	// Events are all decisions of the clients' sessions, in the order they came. (What was due before it was noticed is dated back.)
 	Events []Event
 	// Illnesses are the times at which instances were ill, in order of their onset, and how they were found.
 	Illnesses []Illness

@@ -27,6 +27,7 @@ type world struct {
 	jobs      []job
 	freeJobs  []int32
 	sleepers  []sleeper
+	freeSleep []int32 // places in sleepers
 
 	relistAt []time.Duration // ascending
 	book     book
@@ -234,6 +235,7 @@ func (w *world) happen(d *due) {
 	case wakes:
 		s := w.sleepers[d.ref]
 		w.sleepers[d.ref] = sleeper{}
+		w.freeSleep = append(w.freeSleep, d.ref)
 		if s.guard == nil {
 			if s.timer.Stop() {
 				s.timer.f()
@@ -264,8 +266,15 @@ func (w *world) tick() {
 
 // sleepUntil makes a timer fire.
 func (w *world) sleepUntil(g *guardian, t *virtualTimer) {
-	w.sleepers = append(w.sleepers, sleeper{g, t})
-	w.line.add(t.due, wakes, int32(len(w.sleepers)-1), 0)
+	i := int32(len(w.sleepers))
+	if n := len(w.freeSleep); n > 0 {
+		i = w.freeSleep[n-1]
+		w.freeSleep = w.freeSleep[:n-1]
+		w.sleepers[i] = sleeper{g, t}
+	} else {
+		w.sleepers = append(w.sleepers, sleeper{g, t})
+	}
+	w.line.add(t.due, wakes, i, 0)
 }
 
 // close ends sessions and engines.
