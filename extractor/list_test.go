@@ -71,8 +71,8 @@ func TestTooManyElements(t *testing.T) {
 		body = extractor.Int(int64(i)).Append(append(body, ','))
 	}
 	body = append(body, ']')
-	call := &extractor.Call{Args: []any{numbers, generic, members}, Carrier: &carrier{body: body}}
-	for path, want := range map[string]int{"arg[0][*]": 1000, "arg[1][*]": 0, "arg[2][*]": 1000, "body[*]": 1000, "arg[0][*] + arg[0][*]": 1000, "arg[0][7]": 1} {
+	call := &extractor.Call{Method: "m", Args: []any{numbers, generic, members}, Carrier: &carrier{body: body}}
+	for path, want := range map[string]int{"arg[0][*]": 1000, "arg[1][*]": 0, "arg[2][*]": 1000, "body[*]": 1000, "arg[0][*] + arg[0][*]": 1000, "arg[1][*] + method": 0, "arg[0][7]": 1} {
 		p, err := extractor.Compile(path, extractor.Options{})
 		require.NoError(t, err)
 		var list extractor.List

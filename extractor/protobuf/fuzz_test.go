@@ -29,10 +29,13 @@ func FuzzMessage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		messages := []proto.Message{&openapi.Order{}, &hybridapi.Order{}, &opaqueapi.Order{}, dynamicpb.NewMessage((&openapi.Order{}).ProtoReflect().Descriptor())}
-		for _, m := range messages {
-			if proto.Unmarshal(b, m) != nil {
-				return
-			}
+		if (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(b, messages[0]) != nil {
+			return
+		}
+		b, err := proto.Marshal(messages[0]) // what is decoded as a dynamic message must be well formed
+		require.NoError(t, err)
+		for _, m := range messages[1:] {
+			require.NoError(t, proto.Unmarshal(b, m))
 		}
 		for path, p := range paths {
 			want, wantErr := extract(p, messages[0])
