@@ -21,6 +21,8 @@ const (
 	maxStripes = 4096
 	// maxMoves is how many values are moved at most to make room for another.
 	maxMoves = 2
+	// maxRest bounds what the search for that costs where there is no room at all.
+	maxRest = 7
 	// stripeLines is how many lines a stripe has, so that values spread evenly enough over stripes, and callers over locks.
 	stripeLines = 64
 	// fullAt is the pressure up to which next to no value has to share.
@@ -46,6 +48,7 @@ type cells struct {
 	// classes says in the measure of which class's allowance each cell counts; nil if there is but one.
 	classes []uint16
 	floor   int64
+	rest    int // how many values go without a search for room after one that found none
 }
 
 // homes returns the two lines of a tag. They differ in any power of two of lines.
@@ -117,21 +120,32 @@ func (c *cells) claim(tag uint32, t int64) int {
 			cell, free, line = other, more, b
 		}
 	}
-	for moves := 1; free == 0; moves++ {
-		if moves > maxMoves {
+	if free == 0 {
+		if line, cell = c.makeRoom(a, b, t); cell < 0 {
 			return -1
-		}
-		for _, line = range [2]uint32{a, b} {
-			if cell = c.vacate(line, t, moves); cell >= 0 {
-				free = 1
-				break
-			}
 		}
 	}
 	l := &c.lines[line]
 	c.floor = max(c.floor, l.own[cell])
 	l.tag[cell], l.own[cell] = tag, 0
 	return int(line)*ownCells + cell
+}
+
+// makeRoom empties a cell of one of two full lines, in as few moves as possible. It returns -1 for the cell if that takes too many.
+func (c *cells) makeRoom(a, b uint32, t int64) (line uint32, cell int) {
+	if c.rest > 0 {
+		c.rest--
+		return 0, -1
+	}
+	for moves := 1; moves <= maxMoves; moves++ {
+		for _, line := range [2]uint32{a, b} {
+			if cell := c.vacate(line, t, moves); cell >= 0 {
+				return line, cell
+			}
+		}
+	}
+	c.rest = maxRest
+	return 0, -1
 }
 
 // vacate moves a value of a full line to its other line, if need be after a value of that has been moved in the same way, in so many moves at most. It returns which cell is free then, -1 if none is.
