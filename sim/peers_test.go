@@ -152,6 +152,7 @@ func TestSuccessRate(t *testing.T) {
 		require.Len(t, tb.called(21*time.Second), 4)
 		tb.tick(21*time.Second, 50*time.Second)
 		tb.said("50s: 2 back")
+		require.Len(t, tb.called(50*time.Second), 5)
 		tb.tick(51*time.Second, 60*time.Second)
 
 		tb = open(t, p, 5)
