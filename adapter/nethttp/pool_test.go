@@ -151,6 +151,7 @@ func TestAddresses(t *testing.T) {
 		"https://a:80":                 "https://a:80",
 		"http://a:/":                   "http://a",
 		"http://[::1]:80/a%2Fb/":       "http://[::1]/a%2Fb",
+		"http://[FE80::1%25Eth0]:80":   "http://[fe80::1%25Eth0]",
 		"http://10.0.0.1:8080/v1/api/": "http://10.0.0.1:8080/v1/api",
 	} {
 		require.Equal(t, want, addressOf(t, url))

@@ -94,10 +94,17 @@ func baseURL(s string) (*url.URL, error) {
 	if n, err := strconv.Atoi(port); port != "" && (err != nil || n < 1 || n > 65535) {
 		return nil, fmt.Errorf("%q has no port that there can be", s)
 	}
-	u.Host = strings.ToLower(strings.TrimSuffix(u.Host, ":"))
+	name, zone, zoned := strings.Cut(strings.TrimSuffix(u.Host, ":"), "%")
+	u.Host = strings.ToLower(name)
+	if zoned { // of an IPv6 address: a network interface's name, which has its case
+		u.Host += "%" + zone
+	}
 	if port == map[string]string{"http": "80", "https": "443"}[u.Scheme] {
 		u.Host = strings.TrimSuffix(u.Host, ":"+port)
 	}
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
+	if back, err := url.Parse(u.String()); err != nil || back.String() != u.String() {
+		return nil, fmt.Errorf("%q has a host or a path that cannot be written as a URL again", s)
+	}
 	return u, nil
 }

@@ -29,6 +29,7 @@ func TestFaultyTargets(t *testing.T) {
 		"an empty query":      {nethttp.Target{URL: "http://a?"}, "[1].url", "more than"},
 		"a fragment":          {nethttp.Target{URL: "http://a#x"}, "[1].url", "more than"},
 		"a password":          {nethttp.Target{URL: "http://u:p@a"}, "[1].url", "more than"},
+		"no UTF-8":            {nethttp.Target{URL: "http://[::%\xd9]"}, "[1].url", ""},
 		"no URL":              {nethttp.Target{URL: "http://a b"}, "[1].url", ""},
 		"the same":            {nethttp.Target{URL: "http://10.0.0.1:80/base"}, "[1].url", "[0] already"},
 		"the same, otherwise": {nethttp.Target{URL: "HTTP://10.0.0.1/base/"}, "[1].url", "[0] already"},
@@ -63,7 +64,7 @@ func TestGoodTargets(t *testing.T) {
 
 // Whatever the URL, a target is refused or has an address that is a good target again, and the same one.
 func FuzzTarget(f *testing.F) {
-	for _, s := range []string{"http://a", "https://[::1%25eth0]:443//x/", "http://A.b:80/%2f/", "http://a:/", "//a", ""} {
+	for _, s := range []string{"http://a", "http://[::%25\xa9]", "https://[::1%25eth0]:443//x/", "http://A.b:80/%2f/", "http://a:/", "//a", ""} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
