@@ -23,6 +23,8 @@ func (k *mark) since(own, all counts) (n, f, N, F int64) {
 type test struct {
 	mark
 	open bool
+	// withAll is true if the detector compares with all of the group and not with the region; only the slow test's counts.
+	withAll bool
 	// underWay is how many calls to peers were under way when it began: their results may tell of what happened before.
 	underWay int32
 }
@@ -56,9 +58,16 @@ func (d *detector) start(now time.Duration, own, all counts) {
 
 // judge looks at a failure at time now, which own and all already include, and says if the instance is sick. A success needs no look: the
 // evidence can only grow with a failure, and whether a test must begin anew matters only then.
-func (d *detector) judge(now time.Duration, p *params, own, all counts, flight int64, size float64) (Evidence, bool) {
+//
+// withAll says whose counts all are: should it differ from the last time, the detector begins anew.
+func (d *detector) judge(now time.Duration, p *params, own, all counts, withAll bool, flight int64, size float64) (Evidence, bool) {
 	r := &p.rule
 	before := mark{own.less(), all.less(), now}
+	if d.tests[slow].withAll != withAll {
+		review := d.reviewAt
+		d.start(now, before.own, before.all)
+		d.tests[slow].withAll, d.reviewAt = withAll, review
+	}
 	if group, _ := all.since(d.newer.all); now-d.newer.at >= r.LevelTime && group >= int64(r.LevelCalls) {
 		d.older, d.newer = d.newer, before
 	}
@@ -80,7 +89,7 @@ func (d *detector) judge(now time.Duration, p *params, own, all counts, flight i
 		switch {
 		case !t.open, float64(f-1) <= float64(n-1)*least, n > int64(r.MaxWindowCalls), now-t.at > r.MaxWindowAge:
 			// f - least×n falls only between failures, so one look at each failure is all that the change point takes.
-			*t = test{mark: before, open: true, underWay: int32(min(flight, math.MaxInt32))}
+			*t = test{mark: before, open: true, withAll: t.withAll, underWay: int32(min(flight, math.MaxInt32))}
 			continue
 		case f < int64(r.MinFailures), float64(N) < r.FlightFactor*float64(t.underWay), float64(f) <= float64(n)*tolerated:
 			continue
@@ -112,7 +121,10 @@ func (d *detector) bound(now time.Duration, p *params, all counts, size float64)
 }
 
 // current returns the evidence that stands against the instance now, without a new failure; Criterion is "" if none does.
-func (d *detector) current(now time.Duration, p *params, own, all counts, size float64) (worst Evidence) {
+func (d *detector) current(now time.Duration, p *params, own, all counts, withAll bool, size float64) (worst Evidence) {
+	if d.tests[slow].withAll != withAll {
+		return Evidence{}
+	}
 	for i := range d.tests {
 		t := &d.tests[i]
 		if !t.open || p.rule.AbsoluteOnly {

@@ -67,7 +67,11 @@ type params struct {
 	instances    int
 	logInstances float64
 	mostStrikes  float64 // more do not lengthen the quarantine
+	regions      *params // for the comparison of a region with the group
 }
+
+// regionGap is the rule's MinGap when regions are compared: one that fails up to 40 points more often than the others is not lost.
+const regionGap = .8
 
 func newParams(r *Rule, instances int) *params {
 	p := &params{off: r == nil}
@@ -78,6 +82,10 @@ func newParams(r *Rule, instances int) *params {
 	p.odds = math.Sqrt(p.rule.MinRatio)
 	p.kinks = kinks(p.rule.MinGap/2, p.odds)
 	p.mostStrikes = math.Ceil(math.Log2(float64(p.rule.Max) / float64(p.rule.Base)))
+	regions := *p
+	regions.rule.MinGap, regions.rule.GrossRate = regionGap, 1
+	regions.kinks = kinks(regionGap/2, p.odds)
+	p.regions = &regions
 	return p.of(instances)
 }
 
@@ -86,6 +94,9 @@ func (p *params) of(instances int) *params {
 	n := *p
 	n.instances = instances
 	n.logInstances = math.Log(float64(max(instances, 1)))
+	if p.regions != nil {
+		n.regions = p.regions.of(instances)
+	}
 	return &n
 }
 

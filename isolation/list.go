@@ -162,7 +162,7 @@ func (g *Group) group(now time.Duration) {
 			continue
 		}
 		if p == nil {
-			p = new(peers)
+			p = newRegion(now, &g.all)
 		}
 		p.size.Store(int64(n))
 		regions[region] = p

@@ -148,22 +148,34 @@ func (g *Group) failed(now time.Duration, gate uint64, m *Member, p *peers, o Ou
 		m.mu.Unlock()
 		return
 	}
-	own, all := m.read(), p.read()
+	with, withAll := m.compared(p)
+	own, all := m.read(), with.read()
 	var ev Evidence
 	sick := false
 	criteria := m.criteria.Load()
 	if o == LocalError {
-		ev, sick = criteria.local(now, par, own, all)
+		ev, sick = criteria.local(now, par, own, p.read())
 		sick = sick && now >= m.reviewAt
 	}
 	if !sick && !par.rule.AbsoluteOnly {
-		ev, sick = m.judge(now, par, own, all, max(p.inFlight()-m.inFlight(), 0), float64(p.size.Load()))
+		ev, sick = m.judge(now, par, own, all, withAll, max(with.inFlight()-m.inFlight(), 0), float64(with.size.Load()))
 	}
 	if !sick && now >= m.reviewAt {
 		ev, sick = criteria.absolute(now, par)
 	}
 	m.mu.Unlock()
+	if p != &g.all && !par.rule.AbsoluteOnly {
+		p.watch(now, par, &g.all)
+	}
 	if sick {
 		g.sick(now, gate, m, ev)
 	}
+}
+
+// compared returns whom a member with those peers is compared with: all, if its region is lost.
+func (m *Member) compared(p *peers) (with *peers, all bool) {
+	if p.lost.Load() {
+		return &m.group.all, true
+	}
+	return p, false
 }

@@ -100,3 +100,27 @@ func TestRegionShares(t *testing.T) {
 	p.heal(0)
 	require.InDelta(t, 2.5, p.g.View(p.now).Regions[0].InService, .01)
 }
+
+// A region that is lost as a whole has no peers in itself that do better: its instances are compared with all, and go. When it is well again they come back, and
+// are each other's peers as before.
+func TestALostRegionIsLeft(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t, Rule{}, 0)
+	p.n = 9
+	p.g.Update(p.now, regions(3, 3, 3))
+	p.failAt(2000, map[int]float64{0: .001})
+	lost := map[int]float64{0: 1, 1: 1, 2: 1}
+	p.failAt(200, lost)
+	for i := range 9 {
+		require.Equal(t, i < 3, p.state(i) == Quarantined, "instance %d is %v", i, p.state(i))
+	}
+	require.True(t, p.member(0).peers.Load().lost.Load())
+	p.failAt(60_000, nil)
+	for i := range 9 {
+		require.Equal(t, InService, p.state(i))
+	}
+	require.True(t, p.member(0).peers.Load().lost.Load(), "nobody asked since")
+	p.failAt(10_000, map[int]float64{0: .02, 1: .02, 2: .02})
+	require.False(t, p.member(0).peers.Load().lost.Load())
+	check(t, p.g, p.now)
+}

@@ -60,7 +60,7 @@ type Rule struct {
 
 	// Base is how long the first quarantine lasts, 100ms to 1h; default 5s. Every strike doubles it.
 	Base time.Duration `rule:"base"`
-	// Max is how long a quarantine lasts at most, Base to 24h; default 5m.
+	// Max is how long a quarantine lasts at most, before Jitter varies it, Base to 24h; default 5m.
 	Max time.Duration `rule:"max"`
 	// Jitter varies every quarantine by up to this share up and down, above 0 up to .5; default .2.
 	Jitter float64 `rule:"jitter"`

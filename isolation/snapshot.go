@@ -161,9 +161,9 @@ func (g *Group) Why(now time.Duration, address string) (Why, bool) {
 		w.Verdict = m.ill.verdict
 	}
 	if !p.off && g.fallback == nil {
-		peers := m.peers.Load()
+		with, withAll := m.compared(m.peers.Load())
 		m.mu.Lock()
-		w.Now = m.current(now, p, m.read(), peers.read(), float64(peers.size.Load()))
+		w.Now = m.current(now, p, m.read(), with.read(), withAll, float64(with.size.Load()))
 		m.mu.Unlock()
 	}
 	return w, true

@@ -1,6 +1,10 @@
 package isolation
 
-import "sync/atomic"
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
 
 // totals counts calls and failures, and calls under way, for one instance or for several that are each other's peers.
 type totals struct {
@@ -51,11 +55,54 @@ func (c counts) since(mark counts) (calls, fails int64) {
 // less returns the reading without a call that failed.
 func (c counts) less() counts { return counts{c.calls - 1, c.fails - 1} }
 
-// peers is the totals of all instances that are each other's peers.
+// peers is the totals of all instances that are each other's peers: of a region, or of the group.
 type peers struct {
 	_ [64]byte // the totals have a line of the cache for themselves
 	totals
 	_ [64 - 16]byte
 	// size is how many instances they are.
 	size atomic.Int64
+	// lost is true of a region that as a whole does far worse than the group: its instances are then compared with all, for they have no better
+	// peers in it.
+	lost atomic.Bool
+
+	// mu guards what follows.
+	mu sync.Mutex
+	// region compares the region with the group.
+	region detector
+	// found is when it was found lost, or last looked at since.
+	found mark
+}
+
+// newRegion returns the peers of a region of a group.
+func newRegion(now time.Duration, all *peers) *peers {
+	p := new(peers)
+	p.region.start(now, p.read(), all.read())
+	return p
+}
+
+// watch looks at a failure in the region, which is counted already, and says whether the region is lost. Only what is far worse counts: as long as a region works
+// at all, what its instances share is no reason to put them out one by one.
+func (p *peers) watch(now time.Duration, par *params, all *peers) {
+	if !p.mu.TryLock() {
+		return // another failure tells as much
+	}
+	defer p.mu.Unlock()
+	own, total := p.read(), all.read()
+	if !p.lost.Load() {
+		if _, sick := p.region.judge(now, par.regions, own, total, false, max(all.inFlight()-p.inFlight(), 0), float64(all.size.Load())); sick {
+			p.lost.Store(true)
+			p.found = mark{own, total, now}
+		}
+		return
+	}
+	n, f, N, F := p.found.since(own, total)
+	if now-p.found.at < par.rule.LevelTime || n < int64(par.rule.PeersMinCalls) {
+		return
+	}
+	p.found = mark{own, total, now}
+	if rate(f, n) <= par.regions.tolerated(rate(F, N)) {
+		p.lost.Store(false)
+		p.region.start(now, own, total)
+	}
 }

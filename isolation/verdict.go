@@ -112,14 +112,15 @@ func (g *Group) reviewHeld(now time.Duration, but *Member) {
 func (m *Member) stillSick(now time.Duration, p *params) (Evidence, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	own, peers, criteria := m.read(), m.peers.Load(), m.criteria.Load()
+	own, criteria := m.read(), m.criteria.Load()
+	with, withAll := m.compared(m.peers.Load())
 	if ev, sick := criteria.absolute(now, p); sick {
 		return ev, true
 	}
 	if criteria != nil && p.rule.LocalErrors > 0 && criteria.length >= p.rule.LocalErrors && criteria.unbroken(own) {
 		return Evidence{}, true
 	}
-	ev := m.current(now, p, own, peers.read(), float64(peers.size.Load()))
+	ev := m.current(now, p, own, with.read(), withAll, float64(with.size.Load()))
 	return ev, ev.Criterion != "" && ev.Nats >= ev.Bound
 }
 

@@ -14,6 +14,7 @@ type enum interface{ Values() []string }
 
 // A ScalarUnmarshaler is a type that a document may write as text, number, true or false alike. A number's text is as written, but decimal if it was in another base.
 type ScalarUnmarshaler interface {
+	// UnmarshalScalar reads a scalar of that kind.
 	UnmarshalScalar(kind NodeKind, text string) error
 }
 
