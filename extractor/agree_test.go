@@ -101,6 +101,9 @@ func (account) GetTwo() (int, string)          { return 1, "2" }
 func (account) GetList() []*account            { return []*account{{1}, nil, {2}} }
 func (account) GetMap() map[string]json.Number { return map[string]json.Number{"k": "5.0"} }
 
+func (account) GetURL() string { return "a" }
+func (account) GetUrl() string { return "b" }
+
 type outer struct{ account }
 
 func TestGetters(t *testing.T) {
@@ -112,6 +115,8 @@ func TestGetters(t *testing.T) {
 		require.NoError(t, err, path)
 		require.Equal(t, want, strings.Join(got, " "), path)
 	}
-	_, err := extract(t, "arg[0].two", &extractor.Call{Args: []any{account{}}})
-	require.ErrorContains(t, err, "no such field or getter")
+	for _, path := range []string{"arg[0].two", "arg[0].url"} {
+		_, err := extract(t, path, &extractor.Call{Args: []any{account{}}})
+		require.ErrorContains(t, err, "no such field or getter", path)
+	}
 }

@@ -30,7 +30,7 @@ func (o Options) Validate() error {
 			faults = append(faults, fmt.Errorf("extractor: the name %q has a meaning in paths already; want another name", name))
 		case !isWord(name):
 			faults = append(faults, fmt.Errorf("extractor: the name %q cannot be written in a path; want a plain word", bounded(name, 64)))
-		case e == nil:
+		case e == nil, isNilFunc(e):
 			faults = append(faults, fmt.Errorf("extractor: the extractor %q is nil", name))
 		}
 	}
@@ -46,10 +46,17 @@ func (o Options) Validate() error {
 	return errors.Join(faults...)
 }
 
+func isNilFunc(e Extractor) bool {
+	f, ok := e.(Func)
+	return ok && f == nil
+}
+
 // Path is a compiled path. It is safe for concurrent use.
 type Path struct {
-	path    string
-	terms   []*term
+	path  string
+	terms []*term
+	// direct is the only term if that is an argument of one number, which may be quick.
+	direct  *term
 	walkers []Walker
 	maxBody int
 	// faults are the errors about bodies with the path in them, so that bodies sent in bad faith cost no memory.
@@ -79,6 +86,9 @@ func Compile(path string, o Options) (*Path, error) {
 			t.types = make([]typeTable, len(t.steps)+1)
 		}
 	}
+	if t := terms[0]; len(terms) == 1 && t.root.kind == rootArg && !t.steps[0].All {
+		p.direct = t
+	}
 	for _, is := range []error{ErrNoBody, ErrNotJSON, ErrTooLarge} {
 		p.faults = append(p.faults, bodyFault{is, fmt.Errorf("path %q: %w", path, is)})
 	}
@@ -102,7 +112,15 @@ func (p *Path) needs(kind rootKind) bool {
 // Extract adds the call's values at the path to the list; none if the value is absent. It never panics. An error says what failed, and there is no value then: a *CallError
 // for what is the caller's own (an extractor, a method of an object), or what is in the carrier's error (ErrNoBody, ErrNotJSON, ErrTooLarge). A *TypeError, which comes once for
 // each type that the path does not fit, leaves the values of elements of other types in the list. A composite has every combination of its parts' values, and none if one is absent.
-func (p *Path) Extract(c *Call, values *List) (err error) {
+func (p *Path) Extract(c *Call, values *List) error {
+	if p.direct != nil && p.direct.quick(c, values) {
+		return nil
+	}
+	return p.extract(c, values)
+}
+
+// extract is Extract for every path.
+func (p *Path) extract(c *Call, values *List) (err error) {
 	start := values.mark()
 	w := walk{path: p, call: c}
 	defer func() {

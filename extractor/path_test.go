@@ -269,8 +269,8 @@ func TestFaultsInPaths(t *testing.T) {
 
 func TestOptionsThatCannotBe(t *testing.T) {
 	one := extractor.Func(func(*extractor.Call) (extractor.Value, bool) { return extractor.Int(1), true })
-	err := extractor.Options{Named: map[string]extractor.Extractor{"header": one, "a.b": one, "none": nil, "": one}, Walkers: []extractor.Walker{nil}, MaxBody: -1}.Validate()
-	for _, want := range []string{`the name "header" has a meaning in paths already`, `the name "a.b" cannot be written`, `the name "" cannot be written`, `the extractor "none" is nil`, "walker 0 is nil", "MaxBody -1 is negative"} {
+	err := extractor.Options{Named: map[string]extractor.Extractor{"header": one, "a.b": one, "none": nil, "nowhere": extractor.Func(nil), "": one}, Walkers: []extractor.Walker{nil}, MaxBody: -1}.Validate()
+	for _, want := range []string{`the name "header" has a meaning in paths already`, `the name "a.b" cannot be written`, `the name "" cannot be written`, `the extractor "none" is nil`, `the extractor "nowhere" is nil`, "walker 0 is nil", "MaxBody -1 is negative"} {
 		require.ErrorContains(t, err, want)
 	}
 	_, err = extractor.Compile("method", extractor.Options{MaxBody: -1})
@@ -305,6 +305,7 @@ func TestTypesThatAPathDoesNotFit(t *testing.T) {
 		{"arg[0][300]", map[uint8]int{}, "its keys are of type uint8"},
 		{"arg[0].x", twins{}, "the fields A and B both mean that; write the field's Go name"},
 		{"arg[0].x", []any{1}, "a slice has elements"},
+		{"arg[0].k.x", map[string]string{"k": "v"}, "does not fit string: at .x, a string has nothing inside"},
 		{"arg[0]", map[string]any{}, "a map is no single value"},
 		{"arg[0]", &message{"x"}, "a struct is no single value"},
 		{"arg[0].x", new(loop), "too many pointers"},
@@ -356,7 +357,8 @@ func (bomb) Extract(*extractor.Call) (extractor.Value, bool) { panic(strings.Rep
 
 // faults of objects and extractors never hurt the caller, and leave nothing behind.
 func TestForeignFaultsAreErrors(t *testing.T) {
-	options := extractor.Options{Named: map[string]extractor.Extractor{"bomb": bomb{}, "null": extractor.Func(nil)}}
+	nowhere := extractor.Func(func(c *extractor.Call) (extractor.Value, bool) { return extractor.Text(c.Context.Err().Error()), true })
+	options := extractor.Options{Named: map[string]extractor.Extractor{"bomb": bomb{}, "null": nowhere}}
 	for _, c := range []struct {
 		path     string
 		arg      any

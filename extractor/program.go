@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 )
 
@@ -56,7 +57,7 @@ func compile(p *Path, t *term, n int, typ reflect.Type) *program {
 		misfit.Path = p.path
 		return &program{misfit: misfit}
 	}
-	return &program{ops: c.ops}
+	return &program{ops: c.ops, plain: !slices.ContainsFunc(c.ops, func(o op) bool { return !o.plain() })}
 }
 
 // add adds an operation, or makes one of it and the last.

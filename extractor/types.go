@@ -12,6 +12,8 @@ const maxTypes = 64
 // program is what gets values out of one type.
 type program struct {
 	ops []op
+	// plain says that it only reads fields, and calls nobody's code.
+	plain bool
 	// misfit says that there is nothing to be got, reported whether that was said.
 	misfit   *TypeError
 	reported atomic.Bool
