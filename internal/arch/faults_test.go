@@ -14,12 +14,12 @@ import (
 
 // coveredFaults are the numbers, inclusive from and to, of reported faults of other libraries of which cordon has tests.
 var coveredFaults = [][2]int{
-	{1, 6}, {8, 11}, {13, 15}, {17, 21}, {24, 29}, {31, 33}, {35, 38}, {62, 64}, {68, 68}, {70, 70},
-	{73, 73}, {75, 75}, {77, 79}, {86, 86}, {88, 90}, {93, 97},
+	{1, 6}, {8, 11}, {13, 15}, {17, 21}, {24, 29}, {31, 33}, {35, 42}, {44, 45}, {47, 48}, {50, 51}, {62, 64}, {68, 68}, {70, 70},
+	{73, 73}, {75, 75}, {77, 79}, {86, 86}, {88, 90}, {93, 99},
 }
 
 // citation is how a test says which faults it is about: the word and one number or several.
-var citation = regexp.MustCompile(`\bfaults? #\d+(?:(?:,| and|, and)\s+(?:// )?#\d+)*`)
+var citation = regexp.MustCompile(`(?i)\bfaults? #\d+(?:(?:,| and|, and)\s+(?:// )?#\d+)*`)
 
 // number is one number in a citation.
 var number = regexp.MustCompile(`#(\d+)`)
@@ -78,5 +78,5 @@ func TestCitationLawCatches(t *testing.T) {
 		}
 	}
 	require.Equal(t, []int{29}, uncited(all))
-	require.Len(t, uncited(nil), 50)
+	require.Len(t, uncited(nil), 62)
 }
