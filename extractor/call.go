@@ -39,7 +39,7 @@ type Carrier interface {
 	// Lookup returns the first value of a key in a part; false if there is none. It must not allocate for plain values. A path's keys come in the form that the part's own
 	// maps have: of Header in canonical form (X-Tenant), of Metadata in lower case, others as they are written.
 	Lookup(part Part, key string) (Value, bool)
-	// Body returns the call's body if it is no longer than max; the call still sees all of it. It is not changed, and not kept. An error (ErrNoBody, ErrNotJSON,
+	// Body returns the call's body if it is no longer than max; the call still sees all of it. It is asked for once for each path into the body, and neither changed nor kept. An error (ErrNoBody, ErrNotJSON,
 	// ErrTooLarge) says why there is none.
 	Body(max int) ([]byte, error)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Nothing of a call is kept once the list is reset, or what was added is taken back.
+// Nothing of a call is kept once the list is reset, or what was added is taken back (faults #93).
 func TestListKeepsNothing(t *testing.T) {
 	var l List
 	for _, from := range []int{0, 3, 8, 12} {

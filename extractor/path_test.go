@@ -277,7 +277,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	require.ErrorContains(t, err, "MaxBody -1")
 }
 
-// Each type that a path does not fit is said once, and costs little from then on.
+// Each type that a path does not fit is said once, and costs little from then on. Whole objects, lists and maps are no keys (faults #54, #55).
 func TestTypesThatAPathDoesNotFit(t *testing.T) {
 	type twins struct {
 		A int `json:"x"`
@@ -355,7 +355,7 @@ type bomb struct{}
 
 func (bomb) Extract(*extractor.Call) (extractor.Value, bool) { panic(strings.Repeat("boom ", 100)) }
 
-// faults of objects and extractors never hurt the caller, and leave nothing behind.
+// What objects and extractors do wrong never hurts the caller, and leaves nothing behind.
 func TestForeignFaultsAreErrors(t *testing.T) {
 	nowhere := extractor.Func(func(c *extractor.Call) (extractor.Value, bool) { return extractor.Text(c.Context.Err().Error()), true })
 	options := extractor.Options{Named: map[string]extractor.Extractor{"bomb": bomb{}, "null": nowhere}}

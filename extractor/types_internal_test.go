@@ -75,3 +75,29 @@ func TestWalkersThatFail(t *testing.T) {
 		require.EqualError(t, p.Extract(&Call{Args: []any{&List{}}}, &list), c.want)
 	}
 }
+
+// asked notes the types that it is asked for, and knows none.
+type asked map[string]bool
+
+func (a asked) Walk(t reflect.Type, _ []Step) (Getter, bool, error) {
+	a[t.String()] = true
+	return nil, false, nil
+}
+
+func TestWalkersAreAskedForTypesThatMayBeTheirs(t *testing.T) {
+	type inner struct{ ID *int }
+	type outer struct {
+		In   any
+		List []*inner
+	}
+	seen := asked{}
+	id := 5
+	for _, path := range []string{"arg[0].in.x.id", "arg[0].list[0].id"} {
+		p, err := Compile(path, Options{Walkers: []Walker{seen}})
+		require.NoError(t, err)
+		var list List
+		require.NoError(t, p.Extract(&Call{Args: []any{&outer{map[string]any{"x": inner{&id}}, []*inner{{&id}}}}}, &list))
+		require.Equal(t, Int(5), list.At(0))
+	}
+	require.Equal(t, asked{"*extractor.outer": true, "extractor.outer": true, "extractor.inner": true, "*extractor.inner": true, "*int": true}, seen)
+}
