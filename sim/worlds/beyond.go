@@ -63,7 +63,7 @@ func beyond() []World {
 		service("B11", "1 of 5 dead; a retry within a budget of 10 %, 100/s", 5, 100, 20*minute, both(ill(1, sim.From(5*minute, sim.Dead())), retrying)),
 		service("B12", "1 of 5 answers 30 % with 'not now', 100/s", 5, 100, 20*minute, ill(1, sim.From(5*minute, sim.Condition{Throttles: .3}))),
 		service("B13", "shocks for 5, four clients of 25/s", 5, 25, 60*minute, both(all(shocks()), clients(4))),
-		service("B14", "all get three times as many calls for 5 min: 5 instances of 10 workers, timeouts, 200/s", 5, 200, 20*minute, overload),
+		service("B14", "for 5 min three times as many calls as 5 instances of 10 workers can do", 5, 200, 20*minute, overload),
 	}
 }
 
