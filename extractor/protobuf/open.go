@@ -25,7 +25,7 @@ func openPath(t reflect.Type, md protoreflect.MessageDescriptor, steps []extract
 	for i, s := range steps {
 		last := i == len(steps)-1
 		fd, err := fieldOf(md, s)
-		if err != "" || fd.Cardinality() == protoreflect.Repeated || last != (fd.Message() == nil) || inOneof(fd) {
+		if err != "" || fd.Cardinality() == protoreflect.Repeated || last != (fd.Message() == nil) {
 			return nil
 		}
 		f, ok := structField(t.Elem(), fd)
@@ -41,6 +41,7 @@ func openPath(t reflect.Type, md protoreflect.MessageDescriptor, steps []extract
 			continue
 		}
 		o.optional = f.Type.Kind() == reflect.Pointer
+		// Bytes that can tell whether they are set are no pointer: that is left to protobuf's reflection.
 		if o.optional != fd.HasPresence() {
 			return nil
 		}
@@ -50,13 +51,7 @@ func openPath(t reflect.Type, md protoreflect.MessageDescriptor, steps []extract
 	return nil
 }
 
-// inOneof reports whether a field shares its place with others.
-func inOneof(fd protoreflect.FieldDescriptor) bool {
-	oneof := fd.ContainingOneof()
-	return oneof != nil && !oneof.IsSynthetic()
-}
-
-// structField returns the exported field of a generated struct that holds a message's field.
+// structField returns the exported field of a generated struct that holds a message's field. Members of a oneof have none.
 func structField(t reflect.Type, fd protoreflect.FieldDescriptor) (reflect.StructField, bool) {
 	number := strconv.Itoa(int(fd.Number()))
 	for i := range t.NumField() {

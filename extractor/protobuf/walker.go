@@ -37,11 +37,7 @@ func (w walker) Walk(t reflect.Type, steps []extractor.Step) (extractor.Getter, 
 		return nil, true, misfit
 	}
 	return func(object any, values *extractor.List) error {
-		m := object.(proto.Message).ProtoReflect()
-		if !m.IsValid() {
-			return nil
-		}
-		return p.run(m, values, 0)
+		return p.run(object.(proto.Message).ProtoReflect(), values, 0)
 	}, true, nil
 }
 

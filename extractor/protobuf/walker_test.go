@@ -80,7 +80,7 @@ var fullPaths = map[string]string{
 	"customer.id": "102", "customer.display_name": "Ann", "customer.displayName": "Ann", "Customer.DisplayName": "Ann", "customer.DISPLAYNAME": "Ann", "customer.tier": "TIER_GOLD", "customer.age": "0",
 	"customer.partner.id": "103", "customer.partner.tier": "99", "customer.partner.age": "", "customer.partner.display_name": "", "customer.partner.partner.id": "",
 	"items[0].sku": "a", "items[-1].count": "0", "items[*].sku": "a b", "items[3].sku": "", "items[-4].sku": "",
-	"by_name.ann.id": "1", `byName["x.y"].id`: "2", "by_name.bob.id": "", "by_name[*].id": "1 2", "by_number[7]": "seven", "by_number[-1]": "minus", `by_number["7"]`: "seven", "by_number[8]": "", "by_flag.true": "yes", "by_flag.false": "", "by_id[5].sku": "five",
+	"by_name.ann.id": "1", `byName["x.y"].id`: "2", "by_name.bob.id": "", "by_name.ann.age": "", "by_name.ann.partner.id": "", "by_name[*].partner.id": "", "by_name[*].id": "1 2", "by_number[7]": "seven", "by_number[-1]": "minus", `by_number["7"]`: "seven", "by_number[8]": "", "by_flag.true": "yes", "by_flag.false": "", "by_id[5].sku": "five",
 	"card": "4711", "account.id": "", "voucher": "", "reference": "",
 	"extra.user.id": "102", "extra.user.roles[*]": "true x", "extra.user.roles[-1]": "true", "extra.user.roles[2]": "", "extra.none": "", "extra[5]": "five", "extra.user": "", "extra[*].id": "102", "extra.user.id.x": "", "extra.user.roles.x": "",
 	"detail": "held", "detail.value": "held", "note": "", "note.value": "", "weight": "18446744073709551615", "at": "1970-01-01T00:00:01.5Z", "at.seconds": "1", "within": "1m30s", "value": "102", "value.x": "", "list[*]": "0.5 2", "list[0]": "0.5",
@@ -107,13 +107,13 @@ func TestPresence(t *testing.T) {
 	for kind, order := range orders(t, `customer {} note {} card: "" value {}`) {
 		for path, want := range map[string]int{
 			"customer.id": 1, "customer.display_name": 1, "customer.tier": 1, "customer.age": 0, "customer.partner.id": 0, "note": 1, "weight": 0, "card": 1, "voucher": 0, "account.id": 0,
-			"price": 1, "token": 1, "reference": 0, "at": 0, "within": 0, "value": 0, "extra.x": 0, "detail": 0, "list[0]": 0, "tags[0]": 0,
+			"price": 1, "token": 1, "reference": 0, "at": 0, "within": 0, "value": 0, "extra.x": 0, "detail": 0, "list[0]": 0, "tags[0]": 0, "signature": 0,
 		} {
 			require.Equal(t, want, count(order, "arg[0]."+path), "%s %s", kind, path)
 		}
 	}
-	for kind, order := range orders(t, `customer { age: 5 } reference: "" voucher: 0`) {
-		for path, want := range map[string]int{"customer.age": 1, "reference": 1, "voucher": 1, "card": 0} {
+	for kind, order := range orders(t, `customer { age: 5 } reference: "" voucher: 0 signature: "" by_name { key: "a" value { age: 0 partner {} } }`) {
+		for path, want := range map[string]int{"signature": 1, "by_name.a.age": 1, "by_name.a.partner.id": 1, "by_name.a.partner.age": 0, "customer.age": 1, "reference": 1, "voucher": 1, "card": 0} {
 			require.Equal(t, want, count(order, "arg[0]."+path), "%s %s", kind, path)
 		}
 	}

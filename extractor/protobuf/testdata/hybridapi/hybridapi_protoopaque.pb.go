@@ -238,6 +238,7 @@ type Order struct {
 	xxx_hidden_Tiers       []Tier                  `protobuf:"varint,23,rep,packed,name=tiers,proto3,enum=cordon.test.hybridapi.Tier"`
 	xxx_hidden_Reference   *string                 `protobuf:"bytes,24,opt,name=reference,proto3,oneof"`
 	xxx_hidden_ById        map[uint64]*Item        `protobuf:"bytes,25,rep,name=by_id,json=byId,proto3" protobuf_key:"varint,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	xxx_hidden_Signature   []byte                  `protobuf:"bytes,26,opt,name=signature,proto3,oneof"`
 	XXX_raceDetectHookData protoimpl.RaceDetectHookData
 	XXX_presence           [1]uint32
 	unknownFields          protoimpl.UnknownFields
@@ -455,6 +456,13 @@ func (x *Order) GetById() map[uint64]*Item {
 	return nil
 }
 
+func (x *Order) GetSignature() []byte {
+	if x != nil {
+		return x.xxx_hidden_Signature
+	}
+	return nil
+}
+
 func (x *Order) SetCustomer(v *Customer) {
 	x.xxx_hidden_Customer = v
 }
@@ -556,11 +564,19 @@ func (x *Order) SetTiers(v []Tier) {
 
 func (x *Order) SetReference(v string) {
 	x.xxx_hidden_Reference = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 21, 23)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 21, 24)
 }
 
 func (x *Order) SetById(v map[uint64]*Item) {
 	x.xxx_hidden_ById = v
+}
+
+func (x *Order) SetSignature(v []byte) {
+	if v == nil {
+		v = []byte{}
+	}
+	x.xxx_hidden_Signature = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 23, 24)
 }
 
 func (x *Order) HasCustomer() bool {
@@ -671,6 +687,13 @@ func (x *Order) HasReference() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 21)
 }
 
+func (x *Order) HasSignature() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 23)
+}
+
 func (x *Order) ClearCustomer() {
 	x.xxx_hidden_Customer = nil
 }
@@ -738,6 +761,11 @@ func (x *Order) ClearReference() {
 	x.xxx_hidden_Reference = nil
 }
 
+func (x *Order) ClearSignature() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 23)
+	x.xxx_hidden_Signature = nil
+}
+
 const Order_Payment_not_set_case case_Order_Payment = 0
 const Order_Card_case case_Order_Payment = 6
 const Order_Account_case case_Order_Payment = 7
@@ -789,6 +817,7 @@ type Order_builder struct {
 	Tiers     []Tier
 	Reference *string
 	ById      map[uint64]*Item
+	Signature []byte
 }
 
 func (b0 Order_builder) Build() *Order {
@@ -825,10 +854,14 @@ func (b0 Order_builder) Build() *Order {
 	x.xxx_hidden_Paid = b.Paid
 	x.xxx_hidden_Tiers = b.Tiers
 	if b.Reference != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 21, 23)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 21, 24)
 		x.xxx_hidden_Reference = b.Reference
 	}
 	x.xxx_hidden_ById = b.ById
+	if b.Signature != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 23, 24)
+		x.xxx_hidden_Signature = b.Signature
+	}
 	return m0
 }
 
@@ -946,7 +979,7 @@ const file_hybridapi_proto_rawDesc = "" +
 	"\x04tier\x18\x03 \x01(\x0e2\x1b.cordon.test.hybridapi.TierR\x04tier\x12\x15\n" +
 	"\x03age\x18\x04 \x01(\x05H\x00R\x03age\x88\x01\x01\x129\n" +
 	"\apartner\x18\x05 \x01(\v2\x1f.cordon.test.hybridapi.CustomerR\apartnerB\x06\n" +
-	"\x04_age\"\xa7\v\n" +
+	"\x04_age\"\xd8\v\n" +
 	"\x05Order\x12;\n" +
 	"\bcustomer\x18\x01 \x01(\v2\x1f.cordon.test.hybridapi.CustomerR\bcustomer\x121\n" +
 	"\x05items\x18\x02 \x03(\v2\x1b.cordon.test.hybridapi.ItemR\x05items\x12A\n" +
@@ -973,7 +1006,8 @@ const file_hybridapi_proto_rawDesc = "" +
 	"\x04paid\x18\x16 \x01(\bR\x04paid\x121\n" +
 	"\x05tiers\x18\x17 \x03(\x0e2\x1b.cordon.test.hybridapi.TierR\x05tiers\x12!\n" +
 	"\treference\x18\x18 \x01(\tH\x01R\treference\x88\x01\x01\x12;\n" +
-	"\x05by_id\x18\x19 \x03(\v2&.cordon.test.hybridapi.Order.ByIdEntryR\x04byId\x1aZ\n" +
+	"\x05by_id\x18\x19 \x03(\v2&.cordon.test.hybridapi.Order.ByIdEntryR\x04byId\x12!\n" +
+	"\tsignature\x18\x1a \x01(\fH\x02R\tsignature\x88\x01\x01\x1aZ\n" +
 	"\vByNameEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x125\n" +
 	"\x05value\x18\x02 \x01(\v2\x1f.cordon.test.hybridapi.CustomerR\x05value:\x028\x01\x1a;\n" +
@@ -988,7 +1022,9 @@ const file_hybridapi_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2\x1b.cordon.test.hybridapi.ItemR\x05value:\x028\x01B\t\n" +
 	"\apaymentB\f\n" +
 	"\n" +
-	"_reference\".\n" +
+	"_referenceB\f\n" +
+	"\n" +
+	"_signature\".\n" +
 	"\x04Item\x12\x10\n" +
 	"\x03sku\x18\x01 \x01(\tR\x03sku\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count*$\n" +

@@ -181,6 +181,7 @@ type Order struct {
 	Tiers         []Tier                  `protobuf:"varint,23,rep,packed,name=tiers,proto3,enum=cordon.test.openapi.Tier" json:"tiers,omitempty"`
 	Reference     *string                 `protobuf:"bytes,24,opt,name=reference,proto3,oneof" json:"reference,omitempty"`
 	ById          map[uint64]*Item        `protobuf:"bytes,25,rep,name=by_id,json=byId,proto3" json:"by_id,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Signature     []byte                  `protobuf:"bytes,26,opt,name=signature,proto3,oneof" json:"signature,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -403,6 +404,13 @@ func (x *Order) GetById() map[uint64]*Item {
 	return nil
 }
 
+func (x *Order) GetSignature() []byte {
+	if x != nil {
+		return x.Signature
+	}
+	return nil
+}
+
 type isOrder_Payment interface {
 	isOrder_Payment()
 }
@@ -488,7 +496,7 @@ const file_openapi_proto_rawDesc = "" +
 	"\x04tier\x18\x03 \x01(\x0e2\x19.cordon.test.openapi.TierR\x04tier\x12\x15\n" +
 	"\x03age\x18\x04 \x01(\x05H\x00R\x03age\x88\x01\x01\x127\n" +
 	"\apartner\x18\x05 \x01(\v2\x1d.cordon.test.openapi.CustomerR\apartnerB\x06\n" +
-	"\x04_age\"\x93\v\n" +
+	"\x04_age\"\xc4\v\n" +
 	"\x05Order\x129\n" +
 	"\bcustomer\x18\x01 \x01(\v2\x1d.cordon.test.openapi.CustomerR\bcustomer\x12/\n" +
 	"\x05items\x18\x02 \x03(\v2\x19.cordon.test.openapi.ItemR\x05items\x12?\n" +
@@ -515,7 +523,8 @@ const file_openapi_proto_rawDesc = "" +
 	"\x04paid\x18\x16 \x01(\bR\x04paid\x12/\n" +
 	"\x05tiers\x18\x17 \x03(\x0e2\x19.cordon.test.openapi.TierR\x05tiers\x12!\n" +
 	"\treference\x18\x18 \x01(\tH\x01R\treference\x88\x01\x01\x129\n" +
-	"\x05by_id\x18\x19 \x03(\v2$.cordon.test.openapi.Order.ByIdEntryR\x04byId\x1aX\n" +
+	"\x05by_id\x18\x19 \x03(\v2$.cordon.test.openapi.Order.ByIdEntryR\x04byId\x12!\n" +
+	"\tsignature\x18\x1a \x01(\fH\x02R\tsignature\x88\x01\x01\x1aX\n" +
 	"\vByNameEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x123\n" +
 	"\x05value\x18\x02 \x01(\v2\x1d.cordon.test.openapi.CustomerR\x05value:\x028\x01\x1a;\n" +
@@ -530,7 +539,9 @@ const file_openapi_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2\x19.cordon.test.openapi.ItemR\x05value:\x028\x01B\t\n" +
 	"\apaymentB\f\n" +
 	"\n" +
-	"_reference\".\n" +
+	"_referenceB\f\n" +
+	"\n" +
+	"_signature\".\n" +
 	"\x04Item\x12\x10\n" +
 	"\x03sku\x18\x01 \x01(\tR\x03sku\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count*$\n" +
