@@ -14,8 +14,9 @@ type fallback struct {
 
 // startFallback puts all back in service.
 func (g *Group) startFallback(now time.Duration, sick int, why string) {
+	r := &g.params.Load().rule
 	g.fallbacks++
-	g.fallback = &fallback{since: now, reviewAt: now + g.params.Load().rule.FallbackHold}
+	g.fallback = &fallback{since: now, reviewAt: now + g.holding.next(now, r)}
 	g.muted.Store(true)
 	for _, m := range g.list {
 		g.recover(now, m)
@@ -68,6 +69,7 @@ func (f *fallback) fails(m *Member, most float64) bool {
 func (g *Group) endFallback(now time.Duration, why string) {
 	since := g.fallback.since
 	g.fallback = nil
+	g.holding.ended = now
 	g.muted.Store(false)
 	for _, m := range g.list {
 		m.good = now

@@ -31,7 +31,9 @@ type Group struct {
 	params  atomic.Pointer[params]
 	view    atomic.Pointer[View]
 	// due is the reading from which on there is something to do.
-	due     atomic.Int64
+	due atomic.Int64
+	// lookAt is the reading from which on a failure ends a span of strain.
+	lookAt  atomic.Int64
 	members atomic.Pointer[map[string]*Member]
 	muted   atomic.Bool // in a fallback: no verdicts
 	all     peers
@@ -49,6 +51,8 @@ type Group struct {
 	leastOut  float64 // no instance put out is less sick than that
 	builtAt   time.Duration
 	fallback  *fallback
+	strain    strain
+	holding   hold
 	fallbacks int64
 	putOut    int64 // quarantines so far
 	// heldReview is when those held are looked at again.

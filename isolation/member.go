@@ -167,6 +167,9 @@ func (g *Group) failed(now time.Duration, gate uint64, m *Member, p *peers, o Ou
 	if p != &g.all && !par.rule.AbsoluteOnly {
 		p.watch(now, par, &g.all)
 	}
+	if int64(now) >= g.lookAt.Load() {
+		g.look(now)
+	}
 	if sick {
 		g.sick(now, gate, m, ev)
 	}
