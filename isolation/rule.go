@@ -92,6 +92,7 @@ type Rule struct {
 	// MayEmpty lets the last instances be put out too, so that calls fail at once with ErrAllOut. Default false.
 	MayEmpty bool `rule:"mayEmpty"`
 	// FallbackAt is the share of sick instances above which isolation switches itself off and puts all back in service, since the fault then lies elsewhere, above 0 up to 1; default .7.
+	// It does too when others are out and those in service fail FallbackRate of their calls over four times FallbackHold.
 	FallbackAt float64 `rule:"fallbackAt"`
 	// FallbackHold is how long that lasts at least, 1s to 1h; default 5s.
 	FallbackHold time.Duration `rule:"fallbackHold"`
