@@ -57,6 +57,9 @@ func TestAllRoutesAgree(t *testing.T) {
 				require.IsType(t, (*extractor.TypeError)(nil), err)
 			}
 			got := fmt.Sprintf("%q", texts(&list))
+			list.Reset()
+			_ = p.Extract(call, &list)
+			require.Equal(t, got, fmt.Sprintf("%q", texts(&list)), "the types are known now")
 			if i == 0 {
 				want = got
 			} else if got != want {

@@ -119,13 +119,18 @@ func anOrder() *order {
 	}
 }
 
-// extract returns the texts at a path, sorted.
+// extract returns the texts at a path, sorted. They are the same when the types are known.
 func extract(t testing.TB, path string, c *extractor.Call) ([]string, error) {
 	t.Helper()
 	p, err := extractor.Compile(path, extractor.Options{})
 	require.NoError(t, err, path)
-	var list extractor.List
+	var list, again extractor.List
 	err = p.Extract(c, &list)
+	for range 2 {
+		again.Reset()
+		_ = p.Extract(c, &again)
+		require.Equal(t, texts(&list), texts(&again), path)
+	}
 	return texts(&list), err
 }
 
@@ -489,4 +494,10 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	group.Wait()
 	require.Len(t, misfits, 1, "a type that does not fit is said once")
+}
+
+func TestAllArguments(t *testing.T) {
+	got, err := extract(t, "arg[*].id", &extractor.Call{Args: []any{&customer{ID: 1}, customer{ID: 2}, &customer{ID: 3}, nil}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"1", "2", "3"}, got)
 }

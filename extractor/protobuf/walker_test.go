@@ -67,7 +67,12 @@ func compile(t testing.TB, path string) *extractor.Path {
 // extract returns the texts at a path in an argument, sorted.
 func extract(p *extractor.Path, arg any) (string, error) {
 	var list extractor.List
-	err := p.Extract(&extractor.Call{Args: []any{arg}}, &list)
+	call := &extractor.Call{Args: []any{arg}}
+	err := p.Extract(call, &list)
+	if err == nil {
+		list.Reset()
+		err = p.Extract(call, &list) // the type is known now
+	}
 	var got []string
 	for i := range list.Len() {
 		got = append(got, list.At(i).String())
