@@ -20,7 +20,7 @@ func hotCases() (*extractor.Call, map[string]int) {
 	}}
 	return call, map[string]int{
 		"arg[0].Customer.ID": 0, "arg[0].Customer.Name": 0, "arg[0].items[-1].sku": 0, "arg[0].items[*].count": 0, "arg[0].buyer.email": 0, "arg[0].options.deep.er[0].x": 0, "arg[0].any.c.id": 0, "arg[0].By": 0, "arg[0].raw.user.id": 0,
-		"arg[0].null": 1, "arg[1].user.id": 0, "arg[1].user.n": 0, "arg[1].user.list[*]": 0, "arg[1].m.k": 0, "arg[2].k": 0, "arg[3]": 0, "arg[4]": 0, "arg[5].id": 0,
+		"arg[0].null": 1, "arg[1].user.id": 0, "arg[1].user.n": 0, "arg[1].user.list[*]": 0, "arg[1].m.k": 0, "arg[2].k": 0, "arg[3]": 0, "arg[3][*?]": 0, "arg[0].items[*?].count": 0, "arg[4]": 0, "arg[5].id": 0,
 		`header["X-Tenant"]`: 0, "query.uid": 0, "cookie.sid": 0, "method": 0, "body.user.id": 0, "body.user.name": 1, "header.x-tenant + method": 1, "arg[0].Customer.ID + query.uid": 1,
 	}
 }

@@ -6,6 +6,7 @@
 //	arg[0].order.customer.id      a field of the first argument, through structs, maps, slices, pointers and getters
 //	arg[-1]                       the last argument
 //	arg[0].items[*].sku           every element: each of the values counts
+//	arg[0][*?]                    every element if it is a list, else itself
 //	header["X-Tenant"]            a header (also header.x-tenant, where the name is a plain word)
 //	query.uid  cookie.sid  path.id
 //	meta["x-user"]  attachment.uid
@@ -25,7 +26,7 @@
 //
 //	path   = term { "+" term } .                      at most 8 terms and 1024 bytes
 //	term   = word { step } .                          at most 32 steps
-//	step   = "." word | "[" ( index | "*" | quoted ) "]" .
+//	step   = "." word | "[" ( index | "*" | "*?" | quoted ) "]" .
 //	index  = [ "-" ] decimal digits .                 without leading zeros; -1 is the last
 //	word   = ( letter | "_" ) { letter | digit | "_" | "-" } .
 //	quoted = `"` { character | escape } `"` | "'" { character | escape } "'" .
@@ -40,6 +41,8 @@
 //     differs in case only. If two fields of the same depth mean it, none is taken; a field of an embedded struct is hidden by one of that name less deep, as in Go. If there is no such
 //     field, it is the getter GetName() (of the type or of pointers to it), which may return a bool or an error beside the value. Fields that are not exported are never read.
 //   - A name or an index is a key in a map of strings or of integers. An index is an element of a slice or array. [*] is every element of those, and of maps.
+//   - [*?] is every element of a slice, array or JSON array, and of anything else that itself, as if the step were not there; so too of bytes and other lists that are a single value, at the end of a
+//     path.
 //   - Into a json.RawMessage, steps go as into a body: names match exactly, and of members of one name the last counts.
 //   - Pointers and interfaces are passed through. What is nil, not there or out of range is absent.
 //

@@ -33,4 +33,6 @@ type Step struct {
 	// Index is the element, counted from the end if negative; All means every element.
 	Index int
 	All   bool
+	// OrSelf, with All, means every element of a list, and of what is no list the thing itself.
+	OrSelf bool
 }

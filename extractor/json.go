@@ -67,8 +67,12 @@ func (s *scanner) next() byte {
 
 // value reads a value that n steps led to.
 func (s *scanner) value(n int) error {
+	c := s.next()
+	for n != aside && n < len(s.steps) && s.steps[n].OrSelf && c != '[' {
+		n++
+	}
 	wanted := n == len(s.steps)
-	switch c := s.next(); {
+	switch {
 	case c == '{':
 		return s.nested(n, s.object)
 	case c == '[':

@@ -23,6 +23,7 @@ func TestJSONBodies(t *testing.T) {
 		{"body[-1][-1].x", `[[],[{},{"x":[]},{"x":"y"}]]`, "y"}, {"body[*][*]", `[[1,2],[3],[],4,"5"]`, "1 2 3"}, {"body[*]", `{"a":1,"b":[2],"c":3,"a":4}`, "1 3 4"}, {"body[5]", `{"5":1}`, "1"},
 		{"body.id", `{"id":1,"id":2}`, "2"}, {"body.u.id", `{"u":{"id":1},"u":{"id":2}}`, "2"}, {"body.u.id", `{"u":{"id":1},"u":{}}`, ""}, {"body.u.id", `{"u":{"id":1},"u":null}`, ""},
 		{"body[*].id", `[{"id":1},{"id":1,"id":2},{"id":2,"id":1}]`, "1 2"},
+		{"body[*?]", "[1,2,[3],{}]", "1 2"}, {"body[*?]", "5", "5"}, {"body[*?]", `{"a":1}`, ""}, {"body[*?].id[*?]", `[{"id":[1,2]},{"id":3},4]`, "1 2 3"}, {"body[*?].id", `{"id":"x"}`, "x"},
 		{"body.id", `{"\u0069\u0064":"\ud83d\ude00\n\/\"\\\b\f\r\t"}`, "😀\n/\"\\\b\f\r\t"}, {"body.id", `{"id":"\ud83dx\udc00\ud83d\u0041"}`, "�x��A"}, {"body.id", `{"ID":1,"Id":2}`, ""},
 		{`body["a.b"]["\n"]`, `{"a.b":{"\n":true}}`, "true"}, {"body.id", `{"id":"` + strings.Repeat("x", 256) + `"}`, strings.Repeat("x", 256)},
 		{"body.id", `{"id":12345678901234567890123}`, "12345678901234567890123"}, {"body.id", `{"id":1e400}`, "1e400"}, {"body.id", `{"id":-0}`, "0"}, {"body.id", `{"id":null}`, ""}, {"body.id", `{"id":{"x":1}}`, ""},
@@ -70,8 +71,12 @@ func reference(x any, steps []any) []extractor.Value {
 				return reference(in[step], steps[1:])
 			}
 		}
-	case nil:
-		if in, ok := x.([]any); ok {
+	case nil, elementsOrSelf:
+		in, ok := x.([]any)
+		if step != nil && !ok {
+			return reference(x, steps[1:])
+		}
+		if ok {
 			var all []extractor.Value
 			for _, x := range in {
 				all = append(all, reference(x, steps[1:])...)
@@ -82,9 +87,12 @@ func reference(x any, steps []any) []extractor.Value {
 	return nil
 }
 
+// elementsOrSelf stands for [*?] among the steps.
+type elementsOrSelf struct{}
+
 // jsonPaths are paths into bodies, each beside its steps.
 var jsonPaths = map[string][]any{
-	"body": {}, "body.a": {"a"}, "body.a.b": {"a", "b"}, "body[0]": {0}, "body[-1]": {-1}, "body.a[1]": {"a", 1}, "body.a[*].b": {"a", nil, "b"}, "body[-2][-1]": {-2, -1},
+	"body": {}, "body.a": {"a"}, "body.a.b": {"a", "b"}, "body[0]": {0}, "body[-1]": {-1}, "body.a[1]": {"a", 1}, "body.a[*].b": {"a", nil, "b"}, "body.a[*?].b": {"a", elementsOrSelf{}, "b"}, "body[-2][-1]": {-2, -1},
 }
 
 // FuzzJSON compares with encoding/json: the same documents are JSON, and the same values are at the paths.

@@ -162,7 +162,7 @@ func (t *term) misfit(s step) string {
 	n := len(t.steps)
 	switch t.root.kind {
 	case rootArg:
-		if n == 0 && s.Name != "" {
+		if n == 0 && (s.Name != "" || s.OrSelf) {
 			return "the argument's number, as arg[0]"
 		}
 	case rootPart:
@@ -218,12 +218,12 @@ func (p *parser) step() (step, bool, error) {
 
 // bracket reads what stands between brackets.
 func (p *parser) bracket() (Step, error) {
-	const want = `a number, *, or a quoted name, as [0], [-1], [*], ["X-Tenant"]`
+	const want = `a number, *, or a quoted name, as [0], [-1], [*], [*?], ["X-Tenant"]`
 	switch {
 	case p.end():
 		return Step{}, p.fault(p.at, "the path ends inside brackets", want)
 	case p.take('*'):
-		return Step{All: true}, nil
+		return Step{All: true, OrSelf: p.take('?')}, nil
 	case p.path[p.at] == '"' || p.path[p.at] == '\'':
 		name, err := p.quoted()
 		return Step{Name: name}, err

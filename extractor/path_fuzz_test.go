@@ -9,7 +9,7 @@ import (
 
 // FuzzPath compiles anything. What compiles is the same when it is compiled from its own text, and from its steps written anew; what does not says where in the text.
 func FuzzPath(f *testing.F) {
-	for _, s := range []string{"arg[0].order.customer.id", "arg[-1]", "arg[0].items[*].sku", `header["X-Tenant"] + method`, "query.uid", "body.user['a\\u00e9'].id", "uid+client.ip", "arg[ 0 ]", `meta["\n\"\\"]`, "arg[0].ä-b"} {
+	for _, s := range []string{"arg[0].order.customer.id", "arg[-1]", "arg[0][*?].id", "arg[0].items[*].sku", `header["X-Tenant"] + method`, "query.uid", "body.user['a\\u00e9'].id", "uid+client.ip", "arg[ 0 ]", `meta["\n\"\\"]`, "arg[0].ä-b"} {
 		f.Add(s)
 	}
 	named := map[string]Extractor{"uid": Func(func(*Call) (Value, bool) { return Int(1), true })}

@@ -169,6 +169,33 @@ func TestPathsThroughArguments(t *testing.T) {
 	}
 }
 
+type words []string
+
+func (words) String() string { return "words" }
+
+// TestElementsIfThereAreAny: [*?] is every element of a list, and of all else nothing but what it is.
+func TestElementsIfThereAreAny(t *testing.T) {
+	o := anOrder()
+	text := "t"
+	args := []any{"s", 7, []string{"a", "b", "a"}, [2]int{1, 2}, []any{"x", nil, 3.5}, o, []*order{o, nil}, map[string]any{"k": []int{4}}, []byte("bytes"), words{"a"}, nil, []int(nil), &text, &o.Items,
+		json.RawMessage(`[1,"2"]`), json.RawMessage(`"3"`), map[any]any{"k": "v"}}
+	for path, want := range map[string]string{
+		"arg[0][*?]": "s", "arg[1][*?]": "7", "arg[2][*?]": "a b", "arg[3][*?]": "1 2", "arg[4][*?]": "3.5 x", "arg[5][*?].buyer.id": "102", "arg[6][*?].buyer.id": "102", "arg[7].k[*?]": "4", "arg[7][*?].k[0]": "4",
+		"arg[8][*?]": "bytes", "arg[9][*?]": "words", "arg[10][*?]": "", "arg[11][*?]": "", "arg[12][*?]": "t", "arg[13][*?].sku_code": "a b", "arg[14][*?]": "1 2", "arg[15][*?]": "3", "arg[16][*?].k": "v",
+		"arg[5].matrix[*?][*?]": "1 2 3", "arg[5].buyer[*?].name": "Ann", "arg[5].any[*?].list[*?]": "1 2", "arg[5].Items[*?].sku_code[*?]": "a b", "arg[0][*?][*?]": "s", "arg[2][*?] + arg[0][*?]": "a|s b|s",
+	} {
+		got, err := extract(t, path, &extractor.Call{Args: args})
+		require.NoError(t, err, path)
+		require.Equal(t, want, strings.Join(got, " "), path)
+	}
+	for path, want := range map[string]string{
+		"arg[5][*?]": "a struct is no single value", "arg[7][*?]": "a map is no single value", "arg[3][*?].x": "a int has nothing inside", "arg[8][*?].x": "a uint8 has nothing inside",
+	} {
+		_, err := extract(t, path, &extractor.Call{Args: args})
+		require.ErrorContains(t, err, want, path)
+	}
+}
+
 func TestPathsThroughWhatACallCarries(t *testing.T) {
 	c := &extractor.Call{Resource: "GET /x", Origin: "app", Method: "GET", Carrier: &carrier{
 		parts: map[extractor.Part]map[string]string{
@@ -253,6 +280,9 @@ func TestFaultsInPaths(t *testing.T) {
 		"header[0]":        "byte 6: header has no [0]; want one name",
 		"header.a.b":       "byte 8: header.a has no .b; want one name",
 		"peer.port":        "byte 4: peer has no .port; want peer.ip",
+		"arg[*?]":          "byte 3: arg has no [*?]; want the argument's number, as arg[0]",
+		"arg[0][?]":        "byte 7: \"?\" inside brackets",
+		"header[*?]":       "byte 6: header has no [*?]; want one name",
 		"client[*]":        "byte 6: client has no [*]; want one name, as client.ip",
 		"method.x":         "byte 6: method has no .x; want method alone",
 		"uid.x":            "byte 3: uid has no .x; want uid alone",

@@ -109,6 +109,9 @@ func (c *compiler) from(n int, t reflect.Type) *TypeError {
 		c.add(op{kind: opJSON, index: n})
 		return nil
 	}
+	if c.term.steps[n].OrSelf && !c.listed(n, t) {
+		return c.from(n+1, t)
+	}
 	switch s := &c.term.steps[n]; t.Kind() {
 	case reflect.Struct:
 		return c.field(n, s, t)
@@ -129,6 +132,14 @@ func (c *compiler) from(n int, t reflect.Type) *TypeError {
 		return c.getter(n, s, t, fmt.Sprintf("a %s has nothing inside", t.Kind()))
 	}
 	return c.misfit(n, t, "a %s has nothing inside", t.Kind())
+}
+
+// listed reports whether a type has elements for [*?] at the n-th step to take. What can end a path, as bytes do, is taken itself there.
+func (c *compiler) listed(n int, t reflect.Type) bool {
+	if k := t.Kind(); k != reflect.Slice && k != reflect.Array {
+		return false
+	}
+	return n+1 < len(c.term.steps) || leafOf(t) == leafNone
 }
 
 // walker asks the walkers, which know best about their types.

@@ -26,6 +26,8 @@ func stepOf(s Step) step {
 // String returns the step as it is written in a path.
 func (s Step) String() string {
 	switch {
+	case s.OrSelf:
+		return "[*?]"
 	case s.All:
 		return "[*]"
 	case s.Name == "":

@@ -127,6 +127,10 @@ func (w *walk) value(t *term, n int, x any, out *List) error {
 		case nil:
 			return nil
 		case map[string]any:
+			if s.OrSelf {
+				n++
+				continue
+			}
 			if s.All {
 				return allOf(w, t, n+1, in, out)
 			}
@@ -141,6 +145,10 @@ func (w *walk) value(t *term, n int, x any, out *List) error {
 			}
 			return nil
 		case map[any]any:
+			if s.OrSelf {
+				n++
+				continue
+			}
 			if s.All {
 				return allOf(w, t, n+1, in, out)
 			}

@@ -83,7 +83,11 @@ func misfit(t protoreflect.FullName, steps []extractor.Step, format string, args
 
 // message adds the operations for the steps into a message.
 func (c *compiler) message(md protoreflect.MessageDescriptor, steps []extractor.Step) *extractor.TypeError {
-	switch name := md.FullName(); name {
+	name := md.FullName()
+	if name != "google.protobuf.ListValue" && name != "google.protobuf.Value" && name != "google.protobuf.Any" {
+		steps = past(steps)
+	}
+	switch name {
 	case "google.protobuf.Struct", "google.protobuf.ListValue":
 		if len(steps) == 0 {
 			return misfit(name, steps, "it is no single value; take one of its elements, or each by [*]")
@@ -101,6 +105,14 @@ func (c *compiler) message(md protoreflect.MessageDescriptor, steps []extractor.
 		return c.end(md)
 	}
 	return c.into(md, steps)
+}
+
+// past returns the steps after those that go nowhere in what is no list.
+func past(steps []extractor.Step) []extractor.Step {
+	for len(steps) > 0 && steps[0].OrSelf {
+		steps = steps[1:]
+	}
+	return steps
 }
 
 // end adds the operation that takes a message for a single value.
@@ -149,7 +161,7 @@ func (c *compiler) value(fd protoreflect.FieldDescriptor, steps []extractor.Step
 	if md := fd.Message(); md != nil {
 		return c.message(md, steps)
 	}
-	if len(steps) > 0 {
+	if steps = past(steps); len(steps) > 0 {
 		return misfit(fd.FullName(), steps, "a value of type %s has nothing inside", fd.Kind())
 	}
 	c.add(leafOf(fd))
@@ -196,6 +208,7 @@ func (c *compiler) listed(fd protoreflect.FieldDescriptor, steps []extractor.Ste
 }
 
 func (c *compiler) mapped(fd protoreflect.FieldDescriptor, steps []extractor.Step) *extractor.TypeError {
+	steps = past(steps)
 	switch {
 	case len(steps) == 0:
 		return misfit(fd.FullName(), steps, "a map is no single value; take one of its elements, or each by [*]")

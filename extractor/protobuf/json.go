@@ -43,12 +43,12 @@ func walkJSON(m protoreflect.Message, steps []extractor.Step, values *extractor.
 		case structValue, listValue:
 			walkJSON(v.Message(), steps, values)
 		default:
-			if len(steps) == 0 {
+			if len(past(steps)) == 0 {
 				addScalar(fd.Number(), v, values)
 			}
 		}
 	case "Struct":
-		if len(steps) > 0 {
+		if steps = past(steps); len(steps) > 0 {
 			walkMembers(m.Get(md.Fields().ByNumber(elements)).Map(), steps, values)
 		}
 	case "ListValue":
@@ -114,23 +114,24 @@ func walkValue(in *structpb.Value, steps []extractor.Step, values *extractor.Lis
 	case *structpb.Value_ListValue:
 		walkList(kind.ListValue, steps, values)
 		return
+	}
+	if len(past(steps)) > 0 {
+		return
+	}
+	switch kind := in.GetKind().(type) {
 	case *structpb.Value_NumberValue:
-		if value, ok := extractor.Float(kind.NumberValue, 64); ok && len(steps) == 0 {
+		if value, ok := extractor.Float(kind.NumberValue, 64); ok {
 			values.Add(value)
 		}
 	case *structpb.Value_StringValue:
-		if len(steps) == 0 {
-			values.Add(extractor.Text(kind.StringValue))
-		}
+		values.Add(extractor.Text(kind.StringValue))
 	case *structpb.Value_BoolValue:
-		if len(steps) == 0 {
-			values.Add(extractor.Bool(kind.BoolValue))
-		}
+		values.Add(extractor.Bool(kind.BoolValue))
 	}
 }
 
 func walkStruct(in *structpb.Struct, steps []extractor.Step, values *extractor.List) {
-	switch {
+	switch steps = past(steps); {
 	case len(steps) == 0:
 	case steps[0].All:
 		for _, v := range in.GetFields() {

@@ -84,7 +84,7 @@ func extract(p *extractor.Path, arg any) (string, error) {
 var fullPaths = map[string]string{
 	"customer.id": "102", "customer.display_name": "Ann", "customer.displayName": "Ann", "Customer.DisplayName": "Ann", "customer.DISPLAYNAME": "Ann", "customer.tier": "TIER_GOLD", "customer.age": "0",
 	"customer.partner.id": "103", "customer.partner.tier": "99", "customer.partner.age": "", "customer.partner.display_name": "", "customer.partner.partner.id": "",
-	"items[0].sku": "a", "items[-1].count": "0", "items[*].sku": "a b", "items[3].sku": "", "items[-4].sku": "",
+	"items[0].sku": "a", "items[-1].count": "0", "items[*].sku": "a b", "items[*?].sku": "a b", "items[*?].sku[*?]": "a b", "by_name[*?].ann.id[*?]": "1", "extra[*?].user.roles[*?]": "true x", "list[*?]": "0.5 2", "value[*?]": "102", "note[*?]": "", "tags[*?]": "t u", "token[*?]": "\xff\x00", "items[3].sku": "", "items[-4].sku": "",
 	"by_name.ann.id": "1", `byName["x.y"].id`: "2", "by_name.bob.id": "", "by_name.ann.age": "", "by_name.ann.partner.id": "", "by_name[*].partner.id": "", "by_name[*].id": "1 2", "by_number[7]": "seven", "by_number[-1]": "minus", `by_number["7"]`: "seven", "by_number[8]": "", "by_flag.true": "yes", "by_flag.false": "", "by_id[5].sku": "five",
 	"card": "4711", "account.id": "", "voucher": "", "reference": "",
 	"extra.user.id": "102", "extra.user.roles[*]": "true x", "extra.user.roles[-1]": "true", "extra.user.roles[2]": "", "extra.none": "", "extra[5]": "five", "extra.user": "", "extra[*].id": "102", "extra.user.id.x": "", "extra.user.roles.x": "",
@@ -149,6 +149,9 @@ func TestWellKnownTypesAsArguments(t *testing.T) {
 		{"arg[0].id", held, "5"}, {"arg[0].id", twice, "5"}, {"arg[0].id", &anypb.Any{}, ""}, {"arg[0].id", &anypb.Any{TypeUrl: "type.googleapis.com/none.such"}, ""},
 		{"arg[0].m.id", map[string]any{"m": &openapi.Customer{Id: 6}}, "6"}, {"arg[0].M.id", struct{ M *opaqueapi.Customer }{opaqueapi.Customer_builder{Id: 7}.Build()}, "7"},
 		{"arg[0].M.id", struct{ M proto.Message }{&openapi.Customer{Id: 8}}, "8"}, {"arg[0][*].id", []*openapi.Customer{{Id: 1}, nil, {Id: 2}}, "1 2"},
+		{"arg[0][*?].id", []*openapi.Customer{{Id: 1}, nil, {Id: 2}}, "1 2"}, {"arg[0][*?].id", &openapi.Customer{Id: 3}, "3"}, {"arg[0][*?]", wrapperspb.Int32(4), "4"}, {"arg[0][*?].id", held, "5"},
+		{"arg[0].a[*?].b[*?]", s, "1.5"}, {"arg[0][*?].a[0][*?].b", s, "1.5"}, {"arg[0][*?]", structpb.NewStringValue("v"), "v"}, {"arg[0][*?].a[*?].b", structpb.NewStructValue(s), "1.5"},
+		{"arg[0][*?]", s.Fields["a"].GetListValue(), ""}, {"arg[0][*?].b", s.Fields["a"].GetListValue(), "1.5"}, {"arg[0][*?].b", s.Fields["a"], "1.5"}, {"arg[0][*?][*?]", structpb.NewNumberValue(2), "2"},
 	} {
 		got, err := extract(compile(t, c.path), c.arg)
 		require.NoError(t, err, "%s of %v", c.path, c.arg)
