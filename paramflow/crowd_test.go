@@ -79,8 +79,8 @@ func TestFalseRefusals(t *testing.T) {
 		for _, burst := range []int{1, 10} {
 			for _, p := range pressures {
 				c := crowdAt(t, Rule{Limit: 10, Burst: burst}, p, hot, calls)
-				t.Log(fmt.Sprintf("pressure %.1f (shown %.2f), %d hot values at 3 times their limit, burst %d: sharing %.3f%%, refused too early %.4f%%",
-					p, c.pressure, hot, burst, 100*c.sharing, 100*c.refused))
+				t.Logf("pressure %.1f (shown %.2f), %d hot values at 3 times their limit, burst %d: sharing %.3f%%, refused too early %.4f%%",
+					p, c.pressure, hot, burst, 100*c.sharing, 100*c.refused)
 				if p <= 0.7 {
 					require.InDelta(t, p, c.pressure, 0.05)
 					require.Less(t, c.refused, 0.001)

@@ -60,12 +60,4 @@ func crowd(l *Limiter, now time.Duration, from, n int) {
 
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
-func named1(values map[string]float64) (list []Override) {
-	for v, limit := range values {
-		list = append(list, Override{Value: Scalar(v), Limit: limit})
-	}
-	slices.SortFunc(list, func(a, b Override) int { return int(a.Limit - b.Limit) })
-	return list
-}
-
 func user(i int) string { return "user-" + strconv.Itoa(i) }

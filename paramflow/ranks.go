@@ -29,9 +29,7 @@ type ranks struct {
 
 // count counts a call.
 func (r *ranks) count(v extractor.Value, hash uint64, t int64, limit float64, passed, redact bool) {
-	if t >= r.fade || r.fade-t > 2*fading {
-		r.decay(t)
-	}
+	r.fadeTo(t)
 	i := r.find(hash)
 	if i < 0 {
 		if i = r.admit(hash); i < 0 {
@@ -91,6 +89,13 @@ func (r *ranks) admit(hash uint64) int {
 	r.passed[least], r.refused[least] = 0, 0
 	r.value[least], r.known[least] = extractor.Value{}, false
 	return least
+}
+
+// fadeTo lets the weights fade up to t.
+func (r *ranks) fadeTo(t int64) {
+	if t >= r.fade || r.fade-t > 2*fading {
+		r.decay(t)
+	}
 }
 
 // decay halves the weights for each time that has passed.

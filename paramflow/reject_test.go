@@ -34,7 +34,7 @@ func drawRate(t *rapid.T) Rule {
 		r.Per = time.Duration(rapid.SampledFrom([]int{1, 7, 1000, 60_000}).Draw(t, "per ms")) * time.Millisecond
 	}
 	low, high := float64(r.Per)/float64(maxInterval)*1.001, maxPerSecond*r.Per.Seconds()
-	r.Limit = math.Exp(rapid.Float64Range(math.Log(low), math.Log(high)).Draw(t, "log limit"))
+	r.Limit = math.Min(high, math.Exp(rapid.Float64Range(math.Log(low), math.Log(high)).Draw(t, "log limit")))
 	if rapid.Bool().Draw(t, "whole") {
 		r.Limit = math.Max(1, math.Floor(r.Limit))
 	}

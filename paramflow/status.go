@@ -75,6 +75,7 @@ func (l *Limiter) Status(now time.Duration) Status {
 			st.Named = len(named.values)
 			st.Bytes += len(named.values)*int(unsafe.Sizeof(named.values[0])) + len(named.slots)*int(unsafe.Sizeof(slot{}))
 		}
+		s.ranks.fadeTo(l.ticks(now))
 		top = s.ranks.list(top, l.plan.rule.Redact)
 		s.mu.Unlock()
 	}

@@ -101,8 +101,12 @@ func TestTopBesideAScan(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, found, 19)
 	// What was hot is not for ever.
-	for range 100_000 {
-		now += time.Millisecond
+	for range 10_000 {
+		l.Acquire(now, value("old"), 1)
+	}
+	require.Equal(t, "old", l.Status(now).Top[0].Value)
+	now += 2 * time.Minute
+	for range 500 {
 		l.Acquire(now, value("new"), 1)
 	}
 	require.Equal(t, "new", l.Status(now).Top[0].Value)
