@@ -39,7 +39,7 @@ func linesFor(values int) int {
 }
 
 // Cells are the memory of the pasts of a stripe's values. A value is known by its tag, the low half of its hash, of which the upper half chose the stripe: two values with
-// the same of both, one pair of 10^12, are limited as one.
+// the same of both, one pair in some 10^11, are limited as one.
 //
 // A value's cell is in one of two lines. A cell whose time has come is as good as empty and is given to the next value that comes. What it held is not forgotten
 // altogether, as a caller whose reading is older may still come: floor is the latest time that was given up so.
