@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cordon-go/cordon"
+	"github.com/cordon-go/cordon/extractor"
 )
 
 // Transport returns a round tripper that makes every exchange over base a call of the engine; a nil base is
@@ -82,12 +83,14 @@ func (t *transport) enter(req *http.Request) (*call, error) {
 		}
 	}()
 	name := t.cfg.clientName(req)
-	ent, err := t.eng.Enter(req.Context(), t.cfg.request(req, name, false))
+	asks := t.cfg.request(req, name, false)
+	ent, err := t.eng.Enter(req.Context(), asks)
 	if err != nil {
+		t.cfg.release(asks.Carrier)
 		return nil, err
 	}
 	entered = true
-	return &call{ent: ent, eng: t.eng, cfg: t.cfg, name: name, req: req}, nil
+	return &call{ent: ent, eng: t.eng, cfg: t.cfg, name: name, req: req, carrier: asks.Carrier}, nil
 }
 
 // errNoResponse judges a base that broke the RoundTripper's contract; http.Client has an error of its own for it.
@@ -95,14 +98,15 @@ var errNoResponse = errors.New("nethttp: the round tripper returned neither a re
 
 // A call is an admitted exchange.
 type call struct {
-	ent    cordon.Entry
-	eng    *cordon.Engine
-	cfg    *config
-	name   string
-	req    *http.Request
-	status int
-	header http.Header
-	ended  atomic.Bool // whoever reads, whoever closes, and the context may all end the call
+	ent     cordon.Entry
+	eng     *cordon.Engine
+	cfg     *config
+	name    string
+	req     *http.Request
+	carrier extractor.Carrier
+	status  int
+	header  http.Header
+	ended   atomic.Bool // whoever reads, whoever closes, and the context may all end the call
 }
 
 // finish ends the call, with the error that the exchange ended with, unless it has ended. It reports whether it did.
@@ -113,5 +117,6 @@ func (c *call) finish(err error) bool {
 	e := Ending{Request: c.req, Status: c.status, Header: c.header, Err: err}
 	e.Default = clientOutcome(e, c.ent.Classify)
 	c.ent.End(c.cfg.judge(c.eng, c.name, e))
+	c.cfg.release(c.carrier)
 	return true
 }

@@ -1,7 +1,10 @@
 package nethttp
 
 import (
+	"cmp"
 	"net/http"
+	"net/netip"
+	"sync"
 
 	"github.com/cordon-go/cordon"
 )
@@ -27,6 +30,12 @@ type config struct {
 	outcome  func(Ending) cordon.Outcome
 	refusal  func(http.ResponseWriter, *http.Request, Refusal)
 	entrance bool
+
+	// What rules on hot parameters look at; see carrier.
+	values      func(*http.Request, string) any
+	trusted     []netip.Prefix // unmapped
+	pathPattern string
+	carriers    sync.Pool // of *configured
 }
 
 func newConfig(opts []Option) *config {
@@ -39,7 +48,7 @@ func newConfig(opts []Option) *config {
 
 // request describes r, called name, to the engine.
 func (c *config) request(r *http.Request, name string, inbound bool) cordon.Request {
-	req := cordon.Request{Resource: name, Inbound: inbound}
+	req := cordon.Request{Resource: name, Inbound: inbound, Method: cmp.Or(r.Method, http.MethodGet), Carrier: c.carrier(r, inbound)}
 	if c.origin != nil {
 		req.Origin = c.origin(r)
 	}

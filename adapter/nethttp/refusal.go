@@ -24,7 +24,7 @@ type Refusal struct {
 	Err error
 	// Blocked is Err as a *cordon.BlockedError; nil if it is none.
 	Blocked *cordon.BlockedError
-	// Status is the status to answer with: 429 for a rate, 503 for a breaker, a concurrency limit, another check, or a caller that gave
+	// Status is the status to answer with: 429 for a rate and for whatever is limited by a value in the request, 503 for a breaker, a concurrency limit, another check, or a caller that gave
 	// up, 500 for an invalid cost.
 	Status int
 	// RetryAfter is when it is worth trying again; 0 when nothing can be said.
@@ -35,7 +35,7 @@ func newRefusal(err error) Refusal {
 	ref := Refusal{Err: err, Status: http.StatusServiceUnavailable}
 	switch {
 	case errors.As(err, &ref.Blocked):
-		if ref.Blocked.Kind == cordon.KindFlow {
+		if k := ref.Blocked.Kind; k == cordon.KindFlow || k == cordon.KindParam && !errors.Is(err, cordon.ErrFault) {
 			ref.Status = http.StatusTooManyRequests
 		}
 		ref.RetryAfter = max(ref.Blocked.RetryAfter, 0)

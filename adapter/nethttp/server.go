@@ -42,7 +42,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := h.cfg.serverName(r)
-	ent, err := h.eng.Enter(r.Context(), h.cfg.request(r, name, true))
+	req := h.cfg.request(r, name, true)
+	defer h.cfg.release(req.Carrier)
+	ent, err := h.eng.Enter(r.Context(), req)
 	if err != nil {
 		ref := newRefusal(err)
 		ref.setHeaders(w.Header())
