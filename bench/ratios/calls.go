@@ -19,6 +19,8 @@ type work struct {
 	target float64
 	held   float64 // see Result.Held
 	run    func(n int)
+	less   *work // is taken off: what is measured is what comes on top of it
+	silent bool  // is only taken off others
 
 	n     int // operations a round
 	perOp []float64
@@ -74,6 +76,9 @@ func measure(floors, works []*work, rounds int, length time.Duration) []Result {
 	interleave(floors, works, rounds, length)
 	results := []Result{}
 	for _, w := range works {
+		if w.silent {
+			continue
+		}
 		r := Result{Work: w.name, Unit: units[w.floor], Median: median(w.ratio), Best: slices.Min(w.ratio), NsOp: median(w.perOp), Target: w.target, Held: w.held}
 		r.Allocs = math.Floor(testing.AllocsPerRun(1000, func() { w.run(1) }))
 		r.judge()
@@ -104,7 +109,11 @@ func interleave(floors, works []*work, rounds int, length time.Duration) {
 			w.perOp = append(w.perOp, timed(w.run, w.n))
 		}
 		for _, w := range works {
-			w.ratio = append(w.ratio, last(w.perOp)/last(floors[w.floor].perOp))
+			took := last(w.perOp)
+			if w.less != nil {
+				took -= last(w.less.perOp)
+			}
+			w.ratio = append(w.ratio, took/last(floors[w.floor].perOp))
 		}
 	}
 }
