@@ -91,7 +91,7 @@ func BenchmarkFailureUnderEvaluation(b *testing.B) {
 	b.Run("judge", func(b *testing.B) {
 		for b.Loop() {
 			before := s.detector
-			s.judge(s.now, s.p, s.own, s.all, false, 0, 5)
+			s.judge(s.now, s.p, s.own, s.all, stage{s.own.less().short(), s.all.less().short()}, false, 0, 5)
 			s.detector = before
 		}
 	})

@@ -15,9 +15,30 @@ type mark struct {
 func (k *mark) since(own, all counts) (n, f, N, F int64) {
 	n, f = own.since(k.own)
 	N, F = all.since(k.all)
-	N = max(N-n, 0)
-	return n, f, N, min(max(F-f, 0), N)
+	N, F = others(n, f, N, F)
+	return n, f, N, F
 }
+
+// others returns what is left of the results of all without the instance's own.
+func others(n, f, N, F int64) (calls, fails int64) {
+	calls = max(N-n, 0)
+	return calls, min(max(F-f, 0), calls)
+}
+
+// A stage is the counts of an instance and of its peers (with it) at one moment, in short.
+type stage struct{ own, all short }
+
+// until returns the peers' results up to a later stage.
+func (s stage) until(later stage) (N, F int64) {
+	n, f := later.own.since(s.own)
+	N, F = later.all.since(s.all)
+	return others(n, f, N, F)
+}
+
+// before reports whether the stage is the earlier one.
+func (s stage) before(o stage) bool { return int32(s.all.calls-o.all.calls) < 0 }
+
+func (k *mark) stage() stage { return stage{k.own.short(), k.all.short()} }
 
 // A test looks at the results since the moment at which the instance began to do worse than its peers.
 type test struct {
@@ -25,6 +46,8 @@ type test struct {
 	open bool
 	// withAll is true if the detector compares with all of the group and not with the region; only the slow test's counts.
 	withAll bool
+	// first and last are the stages at which the calls of its failures began, the earliest and the latest.
+	first, last stage
 	// underWay is how many calls to peers were under way when it began: their results may tell of what happened before.
 	underWay int32
 }
@@ -59,8 +82,8 @@ func (d *detector) start(now time.Duration, own, all counts) {
 // judge looks at a failure at time now, which own and all already include, and says if the instance is sick. A success needs no look: the
 // evidence can only grow with a failure, and whether a test must begin anew matters only then.
 //
-// withAll says whose counts all are: should it differ from the last time, the detector begins anew.
-func (d *detector) judge(now time.Duration, p *params, own, all counts, withAll bool, flight int64, size float64) (Evidence, bool) {
+// began is the stage at which the failed call began. withAll says whose counts all are: should it differ from the last time, the detector begins anew.
+func (d *detector) judge(now time.Duration, p *params, own, all counts, began stage, withAll bool, flight int64, size float64) (Evidence, bool) {
 	r := &p.rule
 	before := mark{own.less(), all.less(), now}
 	if d.tests[slow].withAll != withAll {
@@ -89,17 +112,32 @@ func (d *detector) judge(now time.Duration, p *params, own, all counts, withAll 
 		switch {
 		case !t.open, float64(f-1) <= float64(n-1)*least, n > int64(r.MaxWindowCalls), now-t.at > r.MaxWindowAge:
 			// f - least×n falls only between failures, so one look at each failure is all that the change point takes.
-			*t = test{mark: before, open: true, withAll: t.withAll, underWay: int32(min(flight, math.MaxInt32))}
+			*t = test{mark: before, open: true, withAll: t.withAll, first: began, last: began, underWay: int32(min(flight, math.MaxInt32))}
 			continue
+		}
+		if began.before(t.first) {
+			t.first = began
+		}
+		if t.last.before(began) {
+			t.last = began
+		}
+		switch {
 		case f < int64(r.MinFailures), float64(N) < r.FlightFactor*float64(t.underWay), float64(f) <= float64(n)*tolerated:
 			continue
 		}
+		// Of the peers' calls that were under way then all may have been good ones of before.
+		N -= min(int64(t.underWay), N-F)
 		bound := d.bound(now, p, all, size)
 		if float64(n)*divergence(rate(f, n), tolerated) < bound {
 			continue // an upper bound of the ratio, for little work
 		}
 		if _, _, levelCalls, levelFails := d.older.since(own, all); N < levelCalls && p.ratio(n, f, levelCalls, levelFails) < bound {
 			continue // the peers had a quiet moment by luck
+		}
+		// An instance that is slower than its peers tells of a moment that was bad for all when they have told of it already. So it must also do
+		// worse than they did while its failed calls began.
+		if thenCalls, thenFails := t.first.until(t.last); p.ratio(n, f, thenCalls, thenFails) < bound {
+			continue
 		}
 		if nats := p.ratio(n, f, N, F); nats >= bound {
 			return Evidence{

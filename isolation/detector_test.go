@@ -43,7 +43,7 @@ func (s *sheet) fail() (Evidence, bool) {
 	s.own.fails++
 	s.all.calls++
 	s.all.fails++
-	return s.judge(s.now, s.p, s.own, s.all, false, s.flight, float64(s.p.instances))
+	return s.judge(s.now, s.p, s.own, s.all, stage{s.own.less().short(), s.all.less().short()}, false, s.flight, float64(s.p.instances))
 }
 
 // The calls that a dead instance gets before it goes do not depend on the time they take.

@@ -51,6 +51,7 @@ type Call struct {
 	member *Member
 	peers  *peers
 	start  time.Duration
+	began  stage // the counts at the start
 	gate   uint64
 	lease  uint32 // of a probe; else 0
 }
@@ -65,8 +66,7 @@ func (m *Member) Begin(now time.Duration) (Call, bool) {
 		}
 	}
 	c.peers = m.peers.Load()
-	m.begin()
-	c.peers.begin()
+	c.began = stage{m.begin(), c.peers.begin()}
 	if all := &m.group.all; c.peers != all {
 		all.begin()
 	}
@@ -125,7 +125,7 @@ func (c *Call) End(now time.Duration, o Outcome) {
 	if p != all {
 		all.fails.Add(1)
 	}
-	m.group.failed(now, c.gate, m, p, o)
+	m.group.failed(now, c, p, o)
 }
 
 // observe puts a latency into the mean. Of two at the same time one may be lost.
@@ -138,13 +138,14 @@ func (m *Member) observe(latency time.Duration) {
 }
 
 // failed judges a failure that has been counted.
-func (g *Group) failed(now time.Duration, gate uint64, m *Member, p *peers, o Outcome) {
+func (g *Group) failed(now time.Duration, c *Call, p *peers, o Outcome) {
+	m := c.member
 	par := g.params.Load()
 	if par.off || par.instances < 2 || g.muted.Load() {
 		return
 	}
 	m.mu.Lock()
-	if m.gate.Load() != gate || m.peers.Load() != p {
+	if m.gate.Load() != c.gate || m.peers.Load() != p {
 		m.mu.Unlock()
 		return
 	}
@@ -158,7 +159,11 @@ func (g *Group) failed(now time.Duration, gate uint64, m *Member, p *peers, o Ou
 		sick = sick && now >= m.reviewAt
 	}
 	if !sick && !par.rule.AbsoluteOnly {
-		ev, sick = m.judge(now, par, own, all, withAll, max(with.inFlight()-m.inFlight(), 0), float64(with.size.Load()))
+		began := c.began
+		if withAll { // what those had done then is not known
+			began = stage{own.less().short(), all.less().short()}
+		}
+		ev, sick = m.judge(now, par, own, all, began, withAll, max(with.inFlight()-m.inFlight(), 0), float64(with.size.Load()))
 	}
 	if !sick && now >= m.reviewAt {
 		ev, sick = criteria.absolute(now, par)
@@ -171,7 +176,7 @@ func (g *Group) failed(now time.Duration, gate uint64, m *Member, p *peers, o Ou
 		g.look(now)
 	}
 	if sick {
-		g.sick(now, gate, m, ev)
+		g.sick(now, c.gate, m, ev)
 	}
 }
 

@@ -223,9 +223,11 @@ func TestVerdictsOfAnotherStateAreDropped(t *testing.T) {
 	require.Equal(t, SlowStart, p.state(0))
 	require.Equal(t, strikes, m.strikes)
 	require.Len(t, p.events, before)
-	p.g.failed(p.now, gate, m, peers, Failure)
+	call := &Call{member: m, gate: gate}
+	p.g.failed(p.now, call, peers, Failure)
 	require.False(t, m.tests[slow].open, "nor does a test begin with it")
-	p.g.failed(p.now, m.gate.Load(), m, peers, Failure)
+	call.gate = m.gate.Load()
+	p.g.failed(p.now, call, peers, Failure)
 	require.True(t, m.tests[slow].open)
 }
 

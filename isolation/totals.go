@@ -22,7 +22,10 @@ const (
 	callsMask  = 1<<(64-flightBits) - 1
 )
 
-func (t *totals) begin() { t.word.Add(1) }
+// begin begins a call, and returns the counts of that moment.
+func (t *totals) begin() short {
+	return short{uint32(t.word.Add(1) >> flightBits), uint32(t.fails.Load())}
+}
 
 // end ends a call whose result counts.
 func (t *totals) end() { t.word.Add(oneResult - 1) }
@@ -50,6 +53,17 @@ func (c counts) since(mark counts) (calls, fails int64) {
 		calls = 0 // the mark is a little ahead
 	}
 	return calls, min(max(int64(c.fails-mark.fails), 0), calls)
+}
+
+// short is a reading of totals modulo 2^32: enough to say what was counted between two that are not far from each other.
+type short struct{ calls, fails uint32 }
+
+func (c counts) short() short { return short{uint32(c.calls), uint32(c.fails)} }
+
+// since returns what was counted since an earlier reading, without contradiction as that of counts.
+func (s short) since(mark short) (calls, fails int64) {
+	calls = max(int64(int32(s.calls-mark.calls)), 0)
+	return calls, min(max(int64(int32(s.fails-mark.fails)), 0), calls)
 }
 
 // less returns the reading without a call that failed.
@@ -90,7 +104,8 @@ func (p *peers) watch(now time.Duration, par *params, all *peers) {
 	defer p.mu.Unlock()
 	own, total := p.read(), all.read()
 	if !p.lost.Load() {
-		if _, sick := p.region.judge(now, par.regions, own, total, false, max(all.inFlight()-p.inFlight(), 0), float64(all.size.Load())); sick {
+		began := stage{own.less().short(), total.less().short()} // when the call did is not known
+		if _, sick := p.region.judge(now, par.regions, own, total, began, false, max(all.inFlight()-p.inFlight(), 0), float64(all.size.Load())); sick {
 			p.lost.Store(true)
 			p.found = mark{own, total, now}
 		}
