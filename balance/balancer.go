@@ -86,7 +86,14 @@ func (b *Balancer) pick(p *plan, now time.Duration, r *Request) (Call, bool) {
 			return call, true
 		}
 	}
-	s := b.region(p, r)
+	s, explores := b.region(p, r)
+	call, ok := b.pickOf(p, s, now, r)
+	call.explores = explores && call.elsewhere && !call.Probe()
+	return call, ok
+}
+
+// pickOf picks of a set, or else of all.
+func (b *Balancer) pickOf(p *plan, s *set, now time.Duration, r *Request) (Call, bool) {
 	if s == &p.others && s.probes != nil {
 		if call, ok := b.probe(p, s, now, r); ok {
 			return call, true
@@ -156,9 +163,9 @@ func (b *Balancer) any(p *plan, s *set, now time.Duration, r *Request) (Call, bo
 func (b *Balancer) begin(p *plan, i int32, now time.Duration, insist bool) (Call, bool) {
 	var call Call
 	if p.zoneOf != nil {
-		if region := p.zones[p.zoneOf[i]].member; region != nil {
+		if z := &p.zones[p.zoneOf[i]]; z.member != nil && b.compares(p, z) {
 			ok := false
-			if call.region, ok = region.Begin(now); !ok && !insist {
+			if call.region, ok = z.member.Begin(now); !ok && !insist {
 				return Call{}, false
 			}
 		}

@@ -12,11 +12,17 @@ type Call struct {
 	region    isolation.Call // the same call, to the instance's region
 	balancer  *Balancer      // whom the end is of interest; nil if it has ended, or is nobody's business
 	elsewhere bool           // the instance is in another region than the caller
+	// explores is true if it is only for comparing regions: its instance is called when all goes badly and not otherwise, so that nothing could be told from its results.
+	explores bool
 }
 
 // End ends the call. now is the reading at which it ended.
 func (c *Call) End(now time.Duration, o isolation.Outcome) {
-	c.Call.End(now, o)
+	if c.explores {
+		c.Call.End(now, isolation.Ignored)
+	} else {
+		c.Call.End(now, o)
+	}
 	c.region.End(now, o)
 	if c.balancer != nil {
 		c.balancer.ended(c, o)

@@ -136,7 +136,7 @@ func (b *Balancer) Share(now time.Duration) float64 {
 	}
 }
 
-// Regions returns how the regions stand, as instances of a group of their own whose addresses are the regions' names. It reports false if
+// Regions returns how the regions stand, as instances of a group of their own whose addresses are the regions' names; they count the calls by which they are compared. It reports false if
 // they are not watched: there is one only, or the caller's is not known, or nothing has been picked yet.
 func (b *Balancer) Regions(now time.Duration) (isolation.Snapshot, bool) {
 	b.mu.Lock()
@@ -148,20 +148,20 @@ func (b *Balancer) Regions(now time.Duration) (isolation.Snapshot, bool) {
 	return g.Snapshot(now), true
 }
 
-// region chooses between the own region and the others.
-func (b *Balancer) region(p *plan, r *Request) *set {
+// region chooses between the own region and the others. explores says that the call tries the others though the own region gets all.
+func (b *Balancer) region(p *plan, r *Request) (s *set, explores bool) {
 	switch {
 	case p.others.steady == nil:
-		return &p.own
+		return &p.own, false
 	case p.own.steady == nil:
-		return &p.others
+		return &p.others, false
 	case p.allOwn:
 		if p.watch != nil {
 			if explored := b.recent.explored(); explored != 0 && spread(b.ticks.Add(1), stepRegion) < explored {
-				return &p.others
+				return &p.others, true
 			}
 		}
-		return &p.own
+		return &p.own, false
 	}
 	number := uint64(0)
 	if b.options.Strategy == ConsistentHash {
@@ -170,9 +170,15 @@ func (b *Balancer) region(p *plan, r *Request) *set {
 		number = spread(b.ticks.Add(1), stepRegion)
 	}
 	if number < p.keep {
-		return &p.own
+		return &p.own, false
 	}
-	return &p.others
+	return &p.others, false
+}
+
+// compares reports whether a call to a region counts for it. As long as the own region gets all calls it is compared with none, and its calls do not count: the others are
+// tried when it fails, and what it did in better times must not speak against them.
+func (b *Balancer) compares(p *plan, z *zone) bool {
+	return !p.allOwn || !z.own || z.out || z.probe || b.recent.explored() != 0
 }
 
 // recent says how the own region's last calls went: about a hundred, the older the less they count. A region that fails as a whole is compared
