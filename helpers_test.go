@@ -97,6 +97,7 @@ type recorder struct {
 	isolations []IsolationEvent
 	reports    []rule.Report
 	faults     []FaultEvent
+	params     []ParamEvent
 }
 
 func (r *recorder) observer() Observer {
@@ -105,6 +106,7 @@ func (r *recorder) observer() Observer {
 		Breaker:   func(ev BreakerEvent) { r.mu.Lock(); r.breakers = append(r.breakers, ev); r.mu.Unlock() },
 		Isolation: func(ev IsolationEvent) { r.mu.Lock(); r.isolations = append(r.isolations, ev); r.mu.Unlock() },
 		Report:    func(ev rule.Report) { r.mu.Lock(); r.reports = append(r.reports, ev); r.mu.Unlock() },
+		Param:     func(ev ParamEvent) { r.mu.Lock(); r.params = append(r.params, ev); r.mu.Unlock() },
 		Fault:     func(ev FaultEvent) { r.mu.Lock(); r.faults = append(r.faults, ev); r.mu.Unlock() },
 	}
 }

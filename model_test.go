@@ -12,6 +12,7 @@ import (
 
 	"github.com/cordon-go/cordon/clock"
 	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
 )
 
@@ -36,6 +37,17 @@ type modelState struct {
 	shared   bool
 	inFlight int
 	passed   []modelPass
+
+	// Of rules on values: what is in flight of each, until when each one's past counts, and until when that is not known, for the rule was edited.
+	flights map[string]int
+	until   map[string]time.Duration
+	unknown time.Duration
+}
+
+// modelFlight is what a call holds of a value.
+type modelFlight struct {
+	state *modelState
+	value string
 }
 
 type modelPass struct {
@@ -55,6 +67,7 @@ type modelCall struct {
 	resource string
 	cost     int
 	holds    []*modelState
+	flights  []modelFlight
 }
 
 var modelResources = []string{"r0", "r1", "r2"}
@@ -85,7 +98,7 @@ func (m *model) state(resource string, kind Kind, id string, shared bool) *model
 	}
 	s := m.states[resource][k]
 	if s == nil {
-		s = &modelState{shared: shared}
+		s = &modelState{shared: shared, flights: map[string]int{}, until: map[string]time.Duration{}}
 		m.states[resource][k] = s
 	}
 	return s
@@ -95,6 +108,7 @@ func (m *model) state(resource string, kind Kind, id string, shared bool) *model
 func (m *model) apply(rules Rules) {
 	_, err := m.e.Apply(rules)
 	require.NoError(m.t, err)
+	old := m.rules
 	m.rules = rules
 	m.e.Snapshot() // every resource compiles now, so that the model knows what is kept
 	kept := map[string]map[stateKey]bool{"": {}}
@@ -110,6 +124,16 @@ func (m *model) apply(rules Rules) {
 				kept[name][stateKey{KindConcurrency, r.ID}] = true
 			}
 		}
+		for _, r := range matches(rules.Param, name) {
+			if !r.Shared {
+				kept[name][paramKey(r)] = true
+			}
+		}
+	}
+	for _, r := range rules.Param {
+		if r.Shared {
+			kept[""][paramKey(r)] = true
+		}
 	}
 	for _, r := range rules.Flow {
 		if r.Shared {
@@ -124,10 +148,87 @@ func (m *model) apply(rules Rules) {
 	for name, states := range m.states {
 		maps.DeleteFunc(states, func(k stateKey, _ *modelState) bool { return !kept[name][k] })
 	}
+	for _, r := range rules.Param {
+		if i := slices.IndexFunc(old.Param, func(o paramflow.Rule) bool { return o.ID == r.ID }); i < 0 || old.Param[i].Limit == r.Limit {
+			continue
+		}
+		for _, states := range m.states {
+			if s := states[paramKey(r)]; s != nil {
+				s.unknown = m.now + modelRoom
+			}
+		}
+	}
+}
+
+// paramKey is the key of a rule on values, whose state begins anew when it counts something else.
+func paramKey(r paramflow.Rule) stateKey { return stateKey{KindParam, r.ID + " " + r.Mode.String()} }
+
+// modelRoom is how long the past of a value can count: all these rules have bursts that are earned back within a second.
+const modelRoom = time.Second + time.Millisecond
+
+// modelLimit is the limit of a value.
+func modelLimit(r paramflow.Rule, value string) int {
+	for _, o := range r.Overrides {
+		if string(o.Value) == value {
+			return int(o.Limit)
+		}
+	}
+	return int(r.Limit)
+}
+
+// places asks the rules on what is in flight of a value. It returns the one that refuses, "" for none.
+func (m *model) places(c *modelCall, resource, value string, cost int) (refusedBy string) {
+	for _, r := range matches(m.rules.Param, resource) {
+		if r.Mode != paramflow.Concurrency || refusedBy != "" {
+			continue
+		}
+		s := m.state(resource, KindParam, paramKey(r).id, r.Shared)
+		switch {
+		case s.flights[value]+cost <= modelLimit(r, value):
+			c.flights = append(c.flights, modelFlight{s, value})
+		case !r.Shadow:
+			refusedBy = r.ID
+		}
+	}
+	return refusedBy
+}
+
+// rates asks the rules on the rate of a value. It returns the one that refuses, "" for none; sure is false if that cannot be known. What admit does is done for a call that passes.
+func (m *model) rates(resource, value string, cost int) (refusedBy string, sure bool, admit func()) {
+	var dos []func()
+	sure = true
+	for _, r := range matches(m.rules.Param, resource) {
+		if r.Mode != paramflow.Reject || refusedBy != "" {
+			continue
+		}
+		s, limit := m.state(resource, KindParam, paramKey(r).id, r.Shared), modelLimit(r, value)
+		if m.now < s.unknown {
+			sure = false
+			dos = append(dos, func() { s.unknown = m.now + modelRoom })
+			continue
+		}
+		next := m.now
+		if limit > 0 {
+			gap := time.Second / time.Duration(limit)
+			next = max(s.until[value], m.now) + time.Duration(cost)*gap
+		}
+		switch {
+		case cost <= limit && next <= m.now+time.Second:
+			dos = append(dos, func() { s.until[value] = next })
+		case !r.Shadow:
+			refusedBy = r.ID
+		}
+	}
+	return refusedBy, sure, func() {
+		for _, do := range dos {
+			do()
+		}
+	}
 }
 
 // enter makes a call and checks that it is admitted or refused as the rules say.
-func (m *model) enter(resource string, cost int, byHandle bool) {
+func (m *model) enter(resource string, arg any, cost int, byHandle bool) {
+	value := fmt.Sprint(arg)
 	tot := m.totals[resource]
 	var c modelCall
 	refusedBy := ""
@@ -156,7 +257,12 @@ func (m *model) enter(resource string, cost int, byHandle bool) {
 		tot.shadow = shadowed
 		return // it would wait: not asked
 	}
-	req := Request{Resource: resource, Cost: cost}
+	byPlace := ""
+	if first == "" {
+		byPlace = m.places(&c, resource, value, cost)
+	}
+	byRate, sure, admit := m.rates(resource, value, cost)
+	req := Request{Resource: resource, Cost: cost, Args: []any{arg}}
 	var err error
 	if byHandle {
 		c.ent, err = m.e.Resource(resource).EnterWith(bg, req)
@@ -174,11 +280,25 @@ func (m *model) enter(resource string, cost int, byHandle bool) {
 			return
 		}
 		tot.shadow = afterPlaces
+		if byPlace != "" || b.Kind == KindParam {
+			require.Equal(m.t, KindParam, b.Kind, "%v", err)
+			if byPlace != "" {
+				require.Equal(m.t, byPlace, b.RuleID)
+			} else if sure {
+				require.Equal(m.t, byRate, b.RuleID)
+			}
+			return
+		}
 		require.Equal(m.t, KindFlow, b.Kind, "concurrency lets the call pass: %v", err)
 		m.justify(b, resource, cost)
 		return
 	}
 	require.Empty(m.t, first, "rule %s is to refuse it", first)
+	require.Empty(m.t, byPlace, "rule %s is to refuse it", byPlace)
+	if sure {
+		require.Empty(m.t, byRate, "rule %s is to refuse it", byRate)
+	}
+	admit()
 	tot.passed++
 	for _, r := range matches(m.rules.Flow, resource) {
 		s := m.state(resource, KindFlow, r.ID, r.Shared)
@@ -190,6 +310,9 @@ func (m *model) enter(resource string, cost int, byHandle bool) {
 	}
 	for _, s := range c.holds {
 		s.inFlight += cost
+	}
+	for _, f := range c.flights {
+		f.state.flights[f.value] += cost
 	}
 	c.resource, c.cost = resource, cost
 	m.open = append(m.open, &c)
@@ -230,6 +353,9 @@ func (m *model) exit(i int, outcome Outcome) {
 	for _, s := range c.holds {
 		s.inFlight -= c.cost
 	}
+	for _, f := range c.flights {
+		f.state.flights[f.value] -= c.cost
+	}
 }
 
 // check compares the engine's totals and places with the model's.
@@ -251,6 +377,14 @@ func (m *model) check() {
 			if r.Kind == "concurrency" {
 				i := slices.IndexFunc(m.rules.Concurrency, func(c flow.ConcurrencyRule) bool { return c.ID == r.ID })
 				held := m.state(name, KindConcurrency, r.ID, m.rules.Concurrency[i].Shared).inFlight
+				require.EqualValues(m.t, held, r.Usage, "rule %s on %s", r.ID, name)
+			}
+			if r.Kind == "param" {
+				i := slices.IndexFunc(m.rules.Param, func(p paramflow.Rule) bool { return p.ID == r.ID })
+				held := 0
+				for _, n := range m.state(name, KindParam, paramKey(m.rules.Param[i]).id, m.rules.Param[i].Shared).flights {
+					held += n
+				}
 				require.EqualValues(m.t, held, r.Usage, "rule %s on %s", r.ID, name)
 			}
 		}
@@ -287,6 +421,21 @@ func randomRules(t *rapid.T) (all Rules) {
 		}
 		all.Concurrency = append(all.Concurrency, c)
 	}
+	for i := range 3 {
+		if flag("no param") {
+			continue
+		}
+		// Limits that divide the second, so that the model needs no rounding.
+		limits := rapid.SampledFrom([]float64{0, 1, 2, 4, 5, 8, 10})
+		p := paramflow.Rule{
+			ID: fmt.Sprint("p", i), Resource: match(), Param: "arg[0]", Limit: limits.Draw(t, "limit of values"),
+			Overrides: []paramflow.Override{{Value: "7", Limit: 4}}, Values: 1000, Shadow: flag("shadow"), Shared: flag("shared"),
+		}
+		if flag("in flight") {
+			p.Mode, p.Values = paramflow.Concurrency, 0
+		}
+		all.Param = append(all.Param, p)
+	}
 	return all
 }
 
@@ -306,7 +455,8 @@ func TestEngineAgainstModel(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"apply": func(t *rapid.T) { m.apply(randomRules(t)) },
 			"enter": func(t *rapid.T) {
-				m.enter(rapid.SampledFrom(modelResources).Draw(t, "resource"), rapid.IntRange(1, 4).Draw(t, "cost"), rapid.Bool().Draw(t, "handle"))
+				arg := rapid.SampledFrom([]any{"a", "b", "7", 7, int8(7), 8}).Draw(t, "argument")
+				m.enter(rapid.SampledFrom(modelResources).Draw(t, "resource"), arg, rapid.IntRange(1, 4).Draw(t, "cost"), rapid.Bool().Draw(t, "handle"))
 			},
 			"exit": func(t *rapid.T) {
 				if len(m.open) > 0 {

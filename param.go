@@ -75,7 +75,8 @@ func carryParam(prev *paramState, r *paramflow.Rule, res *resource, path *paramP
 	if e.cfg.faults == BlockOnFault {
 		s.faulty = s.refusal(r.ID, -1, 0, ErrFault)
 	}
-	// What was counted goes on only if it is the same that is counted.
+	// What was counted goes on only if it is the same that is counted. A limiter never turns from or to one of what is in flight, so that a call which meets it in the middle of an edit
+	// knows from its own rule whether it is to be ended.
 	goesOn := prev != nil && prev.own() && prev.rule.Param == r.Param && (prev.rule.Mode == paramflow.Concurrency) == (r.Mode == paramflow.Concurrency)
 	var err error
 	kept := prev == nil || goesOn || shared != nil
@@ -174,6 +175,7 @@ type paramCall struct {
 	call   extractor.Call
 	values extractor.List
 	held   []heldParam
+	back   []paramflow.Permit // those of one limiter that are given back
 	waits  bool
 	turn   time.Duration // when the last turn comes; if waits
 }
@@ -214,7 +216,7 @@ func (e *Engine) putParamCall(p *paramCall) {
 	p.values.Reset()
 	clear(p.held)
 	if p.held = p.held[:0]; cap(p.held) > mostHeld {
-		p.held = nil
+		p.held, p.back = nil, nil
 	}
 	p.waits = false
 	e.paramCalls.Put(p)
@@ -259,9 +261,15 @@ func newUnusual(p *paramCall, flights int) *unusual {
 
 // cancelFrom gives back what is held from the n-th on.
 func (p *paramCall) cancelFrom(n int, now time.Duration) {
-	for i := len(p.held) - 1; i >= n; i-- {
-		p.held[i].limiter.Cancel(now, p.held[i].permit)
+	for i := n; i < len(p.held); {
+		l := p.held[i].limiter
+		p.back = p.back[:0]
+		for ; i < len(p.held) && p.held[i].limiter == l; i++ {
+			p.back = append(p.back, p.held[i].permit)
+		}
+		l.CancelAll(now, p.back)
 	}
+	clear(p.back)
 	clear(p.held[n:])
 	p.held = p.held[:n]
 }
@@ -274,13 +282,8 @@ func (t *table) reserveParam(s *paramState, c *caller, h *hold, cost int, req *R
 	}
 	p := t.paramCall(c, h, req)
 	p.values.Reset()
-	if err := s.path.extract(&p.call, &p.values); err != nil {
-		if !s.unreadable(t.res.eng, req, err) {
-			return t.faulted(s, c)
-		}
-		if p.values.Len() == 0 {
-			s.counts.unreadable.Add(1)
-		}
+	if err := s.path.extract(&p.call, &p.values); err != nil && !s.unreadable(t.res.eng, req, err) {
+		return t.faulted(s, c)
 	}
 	if s.path.path.NeedsBody() {
 		c.now = t.res.eng.clock.Now() // the body may have been long in coming
@@ -349,8 +352,10 @@ func (s *paramState) unreadable(e *Engine, req *Request, err error) bool {
 		report = true
 	case errors.Is(err, extractor.ErrNoBody):
 	case errors.Is(err, extractor.ErrNotJSON):
+		s.counts.unreadable.Add(1)
 		report = s.counts.notJSON.CompareAndSwap(false, true)
 	case errors.Is(err, extractor.ErrTooLarge):
+		s.counts.unreadable.Add(1)
 		report = s.counts.tooLarge.CompareAndSwap(false, true)
 	default:
 		s.counts.faults.Add(1)

@@ -118,7 +118,7 @@ type ParamSnapshot struct {
 	Param string `json:"param"`
 	// Absent counts the calls that did not have the value.
 	Absent int64 `json:"absent"`
-	// Unreadable counts, of these, those whose value could not be read: a body that is not JSON or too large, or something that the path does not fit.
+	// Unreadable counts, of these, those with a body that is not JSON, or too large.
 	Unreadable int64 `json:"unreadable,omitempty"`
 	// Overfull counts calls with more values than are looked at, extractor.MaxValues: what is above counts as one value, which all these calls share.
 	Overfull int64 `json:"overfull,omitempty"`

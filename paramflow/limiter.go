@@ -1,8 +1,10 @@
 package paramflow
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -232,6 +234,35 @@ func (l *Limiter) Cancel(now time.Duration, p Permit) {
 	s, tag := l.stripe(p.hash)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	l.cancel(now, s, tag, p)
+}
+
+// CancelAll is Cancel for the permits of several values, no two of the same value, that one call held. What is given back for one of them does not count against the others, as it does if
+// each is given to Cancel: which values these are cannot be told there. It puts the permits into another order.
+func (l *Limiter) CancelAll(now time.Duration, permits []Permit) {
+	slices.SortFunc(permits, func(a, b Permit) int { return cmp.Compare(a.hash, b.hash) }) // so those of one stripe stand together
+	for len(permits) > 0 {
+		s, _ := l.stripe(permits[0].hash)
+		s.mu.Lock()
+		returned := s.returned
+		for len(permits) > 0 {
+			p := permits[0]
+			of, tag := l.stripe(p.hash)
+			if of != s {
+				break
+			}
+			if p.span != 0 {
+				p.end += s.returned - returned // the others have not moved its end
+				l.cancel(now, s, tag, p)
+			}
+			permits = permits[1:]
+		}
+		s.mu.Unlock()
+	}
+}
+
+// cancel gives a permit back. Caller must hold the stripe.
+func (l *Limiter) cancel(now time.Duration, s *stripe, tag uint32, p Permit) {
 	s.uncount(p.hash)
 	if p.flight != nil {
 		s.leave(p.flight, p.gen, p.span)
