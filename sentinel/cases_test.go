@@ -12,6 +12,7 @@ import (
 	cordon "github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
 	"github.com/cordon-go/cordon/sentinel"
 )
@@ -118,6 +119,44 @@ func TestDocuments(t *testing.T) {
 			problems: []string{"T11.degrade.json:1:137: breaker[2] (c#1): timeWindow: it is missing; Sentinel Java would take it for 0 and refuse the rule"},
 		},
 		{
+			file:    "T13.param.json", // Java: a with two limits of its own; n has no paramIdx. Go: both valid, and refuse all.
+			kind:    sentinel.Param,
+			dialect: sentinel.Java,
+			rules: cordon.Rules{Param: []paramflow.Rule{{
+				ID: "a#1", Resource: rule.Name("a"), Param: "arg[0][*?]", Limit: 5, Per: time.Second,
+				Overrides: []paramflow.Override{{Value: "vip", Limit: 100}, {Value: "7"}},
+			}}},
+			problems: []string{
+				`T13.param.json:1:175: warning: param[0] (a#1): paramFlowItemList[2].object: "seven" is no value of type int; the item is left out, as Sentinel Java does`,
+				"T13.param.json:1:212: warning: param[0] (a#1): paramFlowItemList[3].count: the item has no count and is left out, as Sentinel Java does; want the value's limit",
+				"T13.param.json:1:229: param[1] (n#1): paramIdx: it is missing, and Sentinel Java would refuse the rule; want the argument's number: 0 is the first, -1 the last",
+			},
+		},
+		{
+			file:    "T14.param.json", // Java: none valid. Go: a with one limit of its own; d without an interval; k without its paramKey.
+			kind:    sentinel.Param,
+			dialect: sentinel.Go,
+			rules: cordon.Rules{Param: []paramflow.Rule{
+				{
+					ID: "a#1", Resource: rule.Name("a"), Param: "arg[0]", Limit: 5, Per: time.Second,
+					Overrides: []paramflow.Override{{Value: "vip", Limit: 100}},
+				},
+				{ID: "k#1", Resource: rule.Name("k"), Param: "value.uid", Limit: 1, Per: time.Second},
+			}},
+			problems: []string{
+				"T14.param.json:1:138: warning: param[0] (a#1): specificItems[1].valKind: 9 is no kind of value; the item is left out, as sentinel-golang does; " +
+					"want 0 (int), 1 (string), 2 (bool) or 3 (float64)",
+				"T14.param.json:1:170: param[1] (d#1): durationInSec: it is missing; sentinel-golang would take it for 0 and refuse the rule",
+			},
+		},
+		{
+			file:    "T15.param.json", // Java: invalid. Go fails, with the whole document.
+			kind:    sentinel.Param,
+			dialect: sentinel.Go,
+			problems: []string{"T15.param.json:1:81: param[0] (a#1): specificItems: it is an object; " +
+				"want a list of {valKind, valStr, threshold}; objects with values for keys are for rules in code only"},
+		},
+		{
 			file:    "T19.isolation.json",
 			kind:    sentinel.Isolation,
 			dialect: sentinel.Go,
@@ -168,7 +207,7 @@ func TestDocuments(t *testing.T) {
 // TestOtherKinds: a document is never read as one of a kind that it plainly is not.
 func TestOtherKinds(t *testing.T) {
 	t.Parallel()
-	kinds := []sentinel.Kind{sentinel.Flow, sentinel.Breaker, sentinel.Isolation}
+	kinds := []sentinel.Kind{sentinel.Flow, sentinel.Breaker, sentinel.Isolation, sentinel.Param}
 	for file, kind := range map[string]string{
 		"T11.degrade.json":   "breaker",
 		"T13.param.json":     "param",
@@ -185,7 +224,7 @@ func TestOtherKinds(t *testing.T) {
 				t.Parallel()
 				_, err := sentinel.Decode(as, file, testdata(t, file))
 				require.ErrorContains(t, err, "is one of the "+kind+" rules")
-				if kind != "breaker" {
+				if kind != "breaker" && kind != "param" {
 					require.ErrorIs(t, err, sentinel.ErrUnsupported)
 				}
 			})
@@ -193,6 +232,7 @@ func TestOtherKinds(t *testing.T) {
 	}
 	// Those without a telling key are refused for what is missing, never read with a limit of 0.
 	for file, as := range map[string]sentinel.Kind{
+		"T07.flow.json": sentinel.Param,
 		"T01.flow.json": sentinel.Isolation,
 		"T02.flow.json": sentinel.Breaker,
 		"T03.flow.json": sentinel.Breaker,
@@ -211,14 +251,14 @@ func TestOtherKinds(t *testing.T) {
 
 func TestUnsupportedKinds(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []sentinel.Kind{sentinel.Param, sentinel.System, sentinel.Authority, sentinel.Gateway, sentinel.Outlier, 0, 99} {
+	for _, kind := range []sentinel.Kind{sentinel.System, sentinel.Authority, sentinel.Gateway, sentinel.Outlier, 0, 99} {
 		_, err := sentinel.Decoder(kind)("x.json", []byte("[]"))
 		require.ErrorIs(t, err, sentinel.ErrUnsupported, kind)
 		_, _, err = sentinel.Encode(sentinel.Java, kind, cordon.Rules{})
 		require.ErrorIs(t, err, sentinel.ErrUnsupported, kind)
 	}
-	_, err := sentinel.Decode(sentinel.Param, "p.json", testdata(t, "T13.param.json"))
-	require.EqualError(t, err, "p.json: param rules of Sentinel are not supported yet; want flow, breaker or isolation")
+	_, err := sentinel.Decode(sentinel.System, "s.json", testdata(t, "T17.system.json"))
+	require.EqualError(t, err, "s.json: system rules of Sentinel are not supported yet; want flow, breaker, isolation or param")
 }
 
 // testdata returns a document.

@@ -1,6 +1,6 @@
 package sentinel
 
-// javaCluster is what makes a flow rule of Java one of a cluster. cordon counts by itself and looks at it only to tell what Java would refuse;
+// javaCluster is what makes a rule of Java one of a cluster. cordon counts by itself and looks at it only to tell what Java would refuse;
 // it stays in Element.Unused.
 type javaCluster struct {
 	on                           bool
@@ -12,25 +12,34 @@ type javaCluster struct {
 	timeoutStrategy, refuse      int64
 }
 
-// readCluster reads clusterConfig, which is only looked at in cluster mode.
-func (r *reader) readCluster(grade int64) javaCluster {
+// readFlowCluster reads clusterConfig of a flow rule, which is only looked at in cluster mode.
+func (r *reader) readFlowCluster(grade int64) javaCluster {
+	c, in := r.readCluster(true)
+	if in == nil {
+		return c
+	}
+	threads := grade == javaGradeThreads
+	c.strategy = in.whole("strategy", 0, span{0, 0})
+	c.resourceTimeout = in.whole("resourceTimeout", 2000, ifUsed(threads, positive))
+	c.timeoutStrategy = in.whole("resourceTimeoutStrategy", 0, ifUsed(threads, anInt.from(0)))
+	c.refuse = in.whole("acquireRefuseStrategy", 0, ifUsed(threads, anInt.from(0)))
+	c.offlineTime = in.whole("clientOfflineTime", 2000, ifUsed(threads, positive))
+	return c
+}
+
+// readCluster reads what clusterConfig has in rules of all kinds, and returns the reader for more; nil if there is none. fallback is what fallbackToLocalWhenFail is by default.
+func (r *reader) readCluster(fallback bool) (javaCluster, *reader) {
 	in := r.object("clusterConfig", clusterKeys)
 	if in == nil {
 		r.fault("clusterConfig", "an object with a flowId", "clusterMode needs it, and it is missing")
-		return javaCluster{}
+		return javaCluster{}, nil
 	}
-	threads := grade == javaGradeThreads
 	c := javaCluster{
-		on:              true,
-		thresholdType:   in.whole("thresholdType", 0, anInt),
-		fallback:        in.bool("fallbackToLocalWhenFail", true),
-		strategy:        in.whole("strategy", 0, span{0, 0}),
-		sampleCount:     in.whole("sampleCount", 10, positive),
-		windowMs:        in.whole("windowIntervalMs", 1000, positive),
-		resourceTimeout: in.whole("resourceTimeout", 2000, ifUsed(threads, positive)),
-		timeoutStrategy: in.whole("resourceTimeoutStrategy", 0, ifUsed(threads, anInt.from(0))),
-		refuse:          in.whole("acquireRefuseStrategy", 0, ifUsed(threads, anInt.from(0))),
-		offlineTime:     in.whole("clientOfflineTime", 2000, ifUsed(threads, positive)),
+		on:            true,
+		thresholdType: in.whole("thresholdType", 0, anInt),
+		fallback:      in.bool("fallbackToLocalWhenFail", fallback),
+		sampleCount:   in.whole("sampleCount", 10, positive),
+		windowMs:      in.whole("windowIntervalMs", 1000, positive),
 	}
 	if in.has("flowId") {
 		c.flowID = in.whole("flowId", 0, aLong.from(1))
@@ -46,5 +55,5 @@ func (r *reader) readCluster(grade int64) javaCluster {
 	} else {
 		r.warn("clusterMode", "", "cordon has no token server: each process counts by itself, to the same limit")
 	}
-	return c
+	return c, in
 }

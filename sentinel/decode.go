@@ -112,7 +112,7 @@ func (d *decoder) checkKind() error {
 		}
 		return nil
 	}
-	p := d.refuse(rule.Position{}, "flow, breaker or isolation", "%v rules of Sentinel are not supported yet", kind)
+	p := d.refuse(rule.Position{}, "flow, breaker, isolation or param", "%v rules of Sentinel are not supported yet", kind)
 	return &documentError{p, ErrUnsupported}
 }
 
@@ -266,6 +266,10 @@ func (d *decoder) convert(e *Element) {
 		r.javaFlow()
 	case d.doc.Kind == Flow:
 		r.goFlow()
+	case d.doc.Kind == Param && e.Dialect == Java:
+		r.javaParam()
+	case d.doc.Kind == Param:
+		r.goParam()
 	case e.Dialect == Java:
 		r.javaBreaker()
 	default:
@@ -278,18 +282,18 @@ func (d *decoder) convert(e *Element) {
 
 // collapse drops rules that Java holds for the same as an earlier one (equal in all but the id), as Java does.
 func (d *decoder) collapse() {
-	first := make(map[javaFlowRule]int)
+	first := make(map[any]int)
 	for i := range d.doc.Elements {
 		e := &d.doc.Elements[i]
 		if e.likeness == nil || !e.OK() {
 			continue
 		}
-		if of, twice := first[*e.likeness]; twice {
+		if of, twice := first[e.likeness]; twice {
 			d.reader(e).warnAt(e.Position, "", "", "the rule is equal to element %d and left out, as Sentinel Java does", of)
 			e.Rules = cordon.Rules{}
 			continue
 		}
-		first[*e.likeness] = i
+		first[e.likeness] = i
 	}
 }
 

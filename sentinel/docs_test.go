@@ -17,7 +17,7 @@ func TestKeysDocumented(t *testing.T) {
 	for _, word := range strings.FieldsFunc(string(data), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') }) {
 		words[word] = true
 	}
-	for _, table := range []keyTable{flowKeys, breakerKeys, isolationKeys} {
+	for _, table := range []keyTable{flowKeys, breakerKeys, isolationKeys, paramKeys, javaItemKeys, goItemKeys} {
 		for _, key := range table {
 			if key.owner != retired {
 				require.True(t, words[key.name], key.name)
@@ -31,7 +31,7 @@ func TestSignatures(t *testing.T) {
 	t.Parallel()
 	for folded, s := range signatures {
 		require.Equal(t, folded, fold(s.name))
-		for _, kind := range []Kind{Flow, Breaker} {
+		for _, kind := range []Kind{Flow, Breaker, Param} {
 			_, known := keysOf(kind)[folded]
 			require.Equal(t, kind == s.kind, known, "%s for %v", s.name, kind)
 		}

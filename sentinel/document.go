@@ -52,7 +52,7 @@ type Element struct {
 	// ruleID is the rule's id, or the one it would have had; "" without a resource.
 	ruleID string
 	// likeness is equal for rules that Java takes for the same; nil if it takes none.
-	likeness *javaFlowRule
+	likeness any
 }
 
 // A member is a field of an element.
@@ -91,6 +91,7 @@ func (d *Document) Rules() cordon.Rules {
 		all.Flow = append(all.Flow, r.Flow...)
 		all.Concurrency = append(all.Concurrency, r.Concurrency...)
 		all.Breaker = append(all.Breaker, r.Breaker...)
+		all.Param = append(all.Param, r.Param...)
 	}
 	return all
 }

@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	cordon "github.com/cordon-go/cordon"
+	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
 )
 
 // Encode writes the rules that belong in a document of the given kind and dialect, and lists what the dialect cannot say of them. In
 // Java flow documents these are the rates and the concurrency limits, in Go's the rates; in isolation documents the concurrency
-// limits; in breaker documents the breakers. Rules of other lists are not looked at.
+// limits; in breaker documents the breakers; in param documents the limits by a value. Rules of other lists are not looked at.
 //
 // What is written is read back by Decode as the same rules, but for the listed losses, defaults that are spelt out, and ids that rule.DeriveIDs derives:
 // those are not written. A rule that would refuse other calls than it does is not written at all (Loss.Omitted), and so is a
@@ -87,7 +88,7 @@ type slot struct {
 
 // writeSlots writes a document.
 func writeSlots(dialect Dialect, slots []slot) ([]byte, []Loss) {
-	for _, kind := range []string{kindFlow, kindConcurrency, kindBreaker} {
+	for _, kind := range nativeKinds {
 		writeIDs(kind, dialect, slots)
 	}
 	var (
@@ -133,6 +134,10 @@ func (e *Element) holds(now *entry) bool {
 	for _, b := range e.Rules.Breaker {
 		return now.rule == any(b.WithID(e.ruleID))
 	}
+	for _, p := range e.Rules.Param {
+		n, ok := now.rule.(paramflow.Rule)
+		return ok && n.Equal(p.WithID(e.ruleID))
+	}
 	return false
 }
 
@@ -147,6 +152,9 @@ func encodeElement(e *Element) object {
 	}
 	for _, b := range e.Rules.Breaker {
 		w.breaker(b)
+	}
+	for _, p := range e.Rules.Param {
+		w.param(p)
 	}
 	if !e.empty() && e.ID != "" {
 		w.id(e.ID)
@@ -176,6 +184,9 @@ func entriesOf(dialect Dialect, kind Kind, rules cordon.Rules) ([]entry, error) 
 	}
 	if kind == Breaker {
 		all = addEntries(all, &problems, dialect, kindBreaker, rules.Breaker, (*writer).breaker)
+	}
+	if kind == Param {
+		all = addEntries(all, &problems, dialect, kindParam, rules.Param, (*writer).param)
 	}
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("sentinel: cannot write rules that are not valid: %w", problems)

@@ -9,7 +9,11 @@ const (
 	kindFlow        = "flow"
 	kindConcurrency = "concurrency"
 	kindBreaker     = "breaker"
+	kindParam       = "param"
 )
+
+// nativeKinds are the kinds of rules that documents hold.
+var nativeKinds = []string{kindFlow, kindConcurrency, kindBreaker, kindParam}
 
 // nativeKind is the native kind of a document's rules, as far as the document's kind tells.
 func nativeKind(k Kind) string {
@@ -18,6 +22,8 @@ func nativeKind(k Kind) string {
 		return kindBreaker
 	case Isolation:
 		return kindConcurrency
+	case Param:
+		return kindParam
 	default:
 		return kindFlow
 	}
@@ -39,7 +45,7 @@ func (p place) Problems() []rule.Problem { return nil }
 // identify gives every problem the native kind and the id of its rule. Ids are derived over good and refused rules together, so that a rule that turns
 // bad is still the same rule and its last good version can stay.
 func (d *decoder) identify() {
-	for _, kind := range []string{kindFlow, kindConcurrency, kindBreaker} {
+	for _, kind := range nativeKinds {
 		d.identifyKind(kind)
 	}
 	for i := range d.doc.Elements {
@@ -93,7 +99,7 @@ func (d *decoder) giveUpID(e *Element, first int) {
 
 // empty reports whether no native rule was made of the element.
 func (e *Element) empty() bool {
-	return len(e.Rules.Flow)+len(e.Rules.Concurrency)+len(e.Rules.Breaker) == 0
+	return len(e.Rules.Flow)+len(e.Rules.Concurrency)+len(e.Rules.Breaker)+len(e.Rules.Param) == 0
 }
 
 // setID sets the id of the native rule, if there is one.
@@ -106,5 +112,8 @@ func (e *Element) setID(id string) {
 	}
 	for i := range e.Rules.Breaker {
 		e.Rules.Breaker[i].ID = id
+	}
+	for i := range e.Rules.Param {
+		e.Rules.Param[i].ID = id
 	}
 }

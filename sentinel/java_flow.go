@@ -2,6 +2,7 @@ package sentinel
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"github.com/cordon-go/cordon/flow"
@@ -40,7 +41,7 @@ func (r *reader) javaFlow() {
 	if !ok {
 		return
 	}
-	r.e.likeness = &j
+	r.e.likeness = j
 	if j.grade == javaGradeThreads {
 		r.addConcurrency(r.fromJavaThreads(j), javaFields)
 	} else {
@@ -75,7 +76,7 @@ func (r *reader) readJavaFlow() (j javaFlowRule, ok bool) {
 	r.checkJavaStrategy(j)
 	clustered := r.bool("clusterMode", false)
 	if clustered {
-		j.cluster = r.readCluster(j.grade)
+		j.cluster = r.readFlowCluster(j.grade)
 	}
 	if j.regex && (clustered || j.behavior != javaReject) {
 		r.fault("regex", "controlBehavior 0 and clusterMode false", "a rule with a regular expression can only reject, and not in a cluster")
@@ -247,10 +248,8 @@ func (r *reader) accept(native []rule.Problem, fields map[string]string) bool {
 		return false
 	}
 	for _, p := range rule.Problems(native).Faults() {
-		name := fields[p.Field]
-		if name == "" {
-			name = p.Field
-		}
+		list, _, _ := strings.Cut(p.Field, "[")
+		name := or(fields[p.Field], or(fields[list], p.Field))
 		r.fault(name, p.Want, "%s", p.Message)
 	}
 	return r.e.OK()

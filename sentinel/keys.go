@@ -67,7 +67,15 @@ var (
 		keyGroup{javaOnly, "count grade limitApp strategy refResource controlBehavior maxQueueingTimeMs warmUpPeriodSec clusterMode clusterConfig"},
 		keyGroup{entityOnly, entityKeys},
 	)
-	clusterKeys = newKeyTable(keyGroup{javaOnly, "flowId thresholdType fallbackToLocalWhenFail strategy sampleCount windowIntervalMs " +
+	paramKeys = newKeyTable(
+		keyGroup{both, "id resource regex controlBehavior maxQueueingTimeMs burstCount durationInSec"},
+		keyGroup{javaOnly, "paramIdx count grade limitApp paramFlowItemList clusterMode clusterConfig"},
+		keyGroup{goOnly, "paramIndex paramKey threshold metricType paramsMaxCapacity specificItems"},
+		keyGroup{entityOnly, entityKeys},
+	)
+	javaItemKeys = newKeyTable(keyGroup{javaOnly, "object count classType"})
+	goItemKeys   = newKeyTable(keyGroup{goOnly, "valKind valStr threshold"})
+	clusterKeys  = newKeyTable(keyGroup{javaOnly, "flowId thresholdType fallbackToLocalWhenFail strategy sampleCount windowIntervalMs " +
 		"resourceTimeout resourceTimeoutStrategy acquireRefuseStrategy clientOfflineTime"})
 )
 
@@ -75,7 +83,7 @@ var (
 var signatures = newSignatures(map[Kind]string{
 	Flow:      "tokenCalculateStrategy relationStrategy refResource warmUpPeriodSec warmUpColdFactor statIntervalInMs " + memoryKeys,
 	Breaker:   "timeWindow slowRatioThreshold retryTimeoutMs maxAllowedRtMs statSlidingWindowBucketCount probeNum",
-	Param:     "paramIdx paramIndex paramKey paramFlowItemList specificItems paramsMaxCapacity durationInSec",
+	Param:     "paramIdx paramIndex paramKey paramFlowItemList specificItems paramsMaxCapacity burstCount durationInSec",
 	System:    "highestSystemLoad highestCpuUsage qps avgRt maxThread triggerCount",
 	Authority: "",
 	Gateway:   "resourceMode paramItem intervalSec maxQueueingTimeoutMs apiName predicateItems",
@@ -104,6 +112,8 @@ func keysOf(k Kind) keyTable {
 		return flowKeys
 	case Breaker:
 		return breakerKeys
+	case Param:
+		return paramKeys
 	default:
 		return isolationKeys
 	}

@@ -13,7 +13,7 @@ var ErrUnsupported = errors.New("this kind of Sentinel rules is not supported ye
 // Kind is what the rules of a document are about.
 type Kind uint8
 
-// The kinds of documents. Flow, Breaker and Isolation are read and written; the others are only recognised.
+// The kinds of documents. Flow, Breaker, Isolation and Param are read and written; the others are only recognised.
 const (
 	// Flow is Java's flow rules (which limit rates, and with grade 0 concurrency) and Go's flow rules.
 	Flow Kind = iota + 1
@@ -21,7 +21,7 @@ const (
 	Breaker
 	// Isolation is Go's isolation rules, which limit concurrency. Java keeps these among its flow rules.
 	Isolation
-	// Param is Java's param flow rules and Go's hotspot rules.
+	// Param is Java's param flow rules and Go's hotspot rules, which limit each value of an argument by itself.
 	Param
 	// System is the system rules of both.
 	System
@@ -47,7 +47,7 @@ func (k Kind) String() string {
 func (Kind) Values() []string { return slices.Clone(kindNames[1:]) }
 
 // Supported reports whether documents of the kind are read and written.
-func (k Kind) Supported() bool { return k == Flow || k == Breaker || k == Isolation }
+func (k Kind) Supported() bool { return k == Flow || k == Breaker || k == Isolation || k == Param }
 
 // MarshalText returns the kind's name; an error if there is no such kind.
 func (k Kind) MarshalText() ([]byte, error) {

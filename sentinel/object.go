@@ -76,13 +76,16 @@ func (o *object) node() *rule.Node {
 func (o *object) over(e *Element) *rule.Node {
 	var outer, inner []rule.Field
 	written := make(map[string]bool)
+	was := encodeElement(e)
 	for _, m := range e.members {
 		f := *m.field
 		if said := o.field(m.key.name); said != nil && said.standing != filler {
 			if written[m.key.name] {
 				continue
 			}
-			f.Value = said.Value
+			if before := was.field(m.key.name); before == nil || said.Value.Kind != rule.List || !sameNode(&said.Value, &before.Value) {
+				f.Value = said.Value // but a list that says the same keeps what of it was not understood
+			}
 		}
 		written[m.key.name] = true
 		if m.outer {
@@ -101,6 +104,14 @@ func (o *object) over(e *Element) *rule.Node {
 		n = &rule.Node{Kind: rule.Object, Fields: append(outer, rule.Field{Key: "rule", Value: *n})}
 	}
 	return n
+}
+
+// sameNode reports whether two values are written the same.
+func sameNode(a, b *rule.Node) bool {
+	var x, y bytes.Buffer
+	writeNode(&x, a)
+	writeNode(&y, b)
+	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
 func textNode(s string) rule.Node { return rule.Node{Kind: rule.String, Text: s} }

@@ -30,9 +30,14 @@ func (r *reader) object(name string, keys keyTable) *reader {
 	if m == nil || m.field.Value.Kind != rule.Object {
 		return nil
 	}
-	in := &reader{d: r.d, e: r.e, prefix: r.prefix + name + ".", at: m.field.Value.Pos}
-	for i := range m.field.Value.Fields {
-		f := &m.field.Value.Fields[i]
+	return r.inside(name, &m.field.Value, keys)
+}
+
+// inside returns a reader of an object that is found at the name.
+func (r *reader) inside(name string, n *rule.Node, keys keyTable) *reader {
+	in := &reader{d: r.d, e: r.e, prefix: r.prefix + name + ".", at: n.Pos}
+	for i := range n.Fields {
+		f := &n.Fields[i]
 		member := keys.member(f.Key)
 		member.field = f
 		in.members = append(in.members, member)

@@ -16,8 +16,8 @@ func (r *reader) match() {
 	if e.Resource == "" || !r.bool("regex", false) {
 		return
 	}
-	if r.d.doc.Kind == Breaker && e.Dialect == Go {
-		r.warn("regex", "", "sentinel-golang's breakers know no expressions: the resource is taken for a name")
+	if kind := r.d.doc.Kind; (kind == Breaker || kind == Param) && e.Dialect == Go {
+		r.warn("regex", "", "sentinel-golang's %v rules know no expressions: the resource is taken for a name", kind)
 		return
 	}
 	translate := fromGoRegex

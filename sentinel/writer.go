@@ -10,6 +10,7 @@ import (
 
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
 )
 
@@ -41,6 +42,14 @@ func (w *writer) breaker(b breaker.Rule) {
 		w.javaBreaker(b)
 	} else {
 		w.goBreaker(b)
+	}
+}
+
+func (w *writer) param(p paramflow.Rule) {
+	if w.dialect == Java {
+		w.javaParam(p)
+	} else {
+		w.goParam(p)
 	}
 }
 
