@@ -2,13 +2,17 @@ package cordon
 
 import (
 	"context"
+	"net/http"
 	"testing"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cordon-go/cordon/breaker"
+	"github.com/cordon-go/cordon/extractor"
 	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/paramflow"
+	"github.com/cordon-go/cordon/rule"
 )
 
 // Law 6 and the budget: calls allocate nothing, admitted or refused, by name or by handle.
@@ -44,6 +48,43 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	}
 	d := e.Resource("none")
 	require.Zero(t, testing.AllocsPerRun(2000, func() { e.Do(bg, d.Name(), nop) }))
+}
+
+// A call with rules on values allocates nothing, admitted or refused, but for a record of what it has in flight, and the call that an extractor of one's own is given.
+func TestCallsWithValuesDoNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	type order struct{ Customer struct{ ID int } }
+	of := func(id, resource, param string, n float64, mode paramflow.Mode) paramflow.Rule {
+		return paramflow.Rule{ID: id, Resource: rule.Name(resource), Param: param, Limit: n, Mode: mode}
+	}
+	header, overridden, trial := of("h", "header", `header["X-Tenant"]`, 1e6, paramflow.Reject), of("o", "override", "arg[0].Customer.ID", 1, paramflow.Reject), of("s", "shadow", "arg[0].Customer.ID", 0, paramflow.Reject)
+	overridden.Overrides, trial.Shadow = []paramflow.Override{{Value: "7", Limit: 0}}, true
+	own := of("own", "own", "uid", 1e6, paramflow.Reject)
+	e, err := New(WithRules(paramRules(
+		of("p", "passed", "arg[0].Customer.ID", 1e6, paramflow.Reject), of("r", "refused", "arg[0].Customer.ID", 0, paramflow.Reject),
+		of("c", "flights", "arg[0].Customer.ID", 5, paramflow.Concurrency), of("c0", "full", "arg[0].Customer.ID", 0, paramflow.Concurrency),
+		of("pace", "pace", "arg[0].Customer.ID", 1e6, paramflow.Pace), of("again", "passed", "arg[0].Customer.ID", 1e6, paramflow.Reject), header, overridden, trial, own,
+	)), WithObserver(Observer{Block: func(BlockEvent) {}}), WithExtractor("uid", extractor.Func(func(*extractor.Call) (extractor.Value, bool) { return extractor.Int(7), true })))
+	require.NoError(t, err)
+	defer e.Close()
+	o := &order{}
+	o.Customer.ID = 7
+	req := Request{Args: []any{o}, Carrier: &fakeCarrier{header: http.Header{"X-Tenant": {"acme"}}}}
+	for name, most := range map[string]float64{
+		"passed": 0, "refused": 0, "flights": 1, "full": 0, "pace": 0, "header": 0, "override": 0, "shadow": 0, "own": 1,
+	} {
+		req.Resource = name
+		one := func() {
+			ent, err := e.Enter(bg, req)
+			ent.Exit(&err)
+		}
+		for range 200 {
+			one()
+		}
+		require.LessOrEqual(t, testing.AllocsPerRun(2000, one), most, name)
+	}
 }
 
 // An entry of up to four words stays in registers.

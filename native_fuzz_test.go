@@ -1,11 +1,14 @@
 package cordon
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cordon-go/cordon/extractor"
 	"github.com/cordon-go/cordon/isolation"
+	"github.com/cordon-go/cordon/paramflow"
 )
 
 // FuzzNative holds that no document makes the decoder panic, that every problem says where it is, and that what was read without a
@@ -21,6 +24,9 @@ func FuzzNative(f *testing.F) {
 		"cordon: 1\nisolation: [{id: all, service: {default: true}}, {service: r, preset: quick, minSuccessRate: 0.9, window: 5s, base: 2s, shadow: true}]\n",
 		"cordon: 1\nisolation: [{service: {regex: '('}, base: 0}, {service: s, evidence: 1e99}, {service: 7}, {id: x, resource: r}, null]\n",
 		`{"cordon": 1, "isolation": [{"service": {"wildcard": "r*"}, "maxShare": 1, "mayEmpty": true, "noFallback": true, "slowStart": "1ms"}]}`,
+		"cordon: 1\nparam: [{resource: r, param: 'arg[0].a[\"b\"] + header.x', limit: 0.5, burst: 3, absent: count, overrides: [{value: 7.0, limit: 0}, {regex: '^$', limit: 1}]}]\n",
+		"cordon: 1\nparam: [{resource: {default: true}, param: uid, mode: concurrency, limit: 1, redact: true}, {param: 'arg[', limit: 1e99, overrides: [{}, 7, null]}, {resource: r, param: uid + uid, limit: 1}]\n",
+		`{"cordon": 1, "param": [{"resource": {"regex": "r.*"}, "param": "client.ip", "mode": "pace", "limit": 1, "maxWait": "1s", "maxQueue": 2, "values": 100, "overrides": [{"value": true, "limit": 2}, {"wildcard": "*", "limit": 3}]}]}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -37,9 +43,20 @@ func FuzzNative(f *testing.F) {
 		if len(d.Problems.Faults()) > 0 {
 			return
 		}
-		e, err := New(WithRules(d.Rules))
+		var opts []Option // the extractors that rules name
+		memory := 0
+		for word := range wordsOf(d.Rules.Param) {
+			opts = append(opts, WithExtractor(word, extractor.Func(func(c *extractor.Call) (extractor.Value, bool) { return extractor.Text(c.Origin), true })))
+		}
+		for _, r := range d.Rules.Param {
+			memory += r.Values
+		}
+		if memory > 1_000_000 {
+			return
+		}
+		e, err := New(append(opts, WithRules(d.Rules))...)
 		require.NoError(t, err, "what the decoder lets pass can be applied")
-		if ent, err := e.Enter(bg, Request{Resource: "r", Origin: "o"}); err == nil {
+		if ent, err := e.Enter(bg, Request{Resource: "r", Origin: "o", Args: []any{7}, Carrier: Values{"x": 1}}); err == nil {
 			ent.Exit(nil)
 		} else {
 			require.ErrorIs(t, err, ErrBlocked)
@@ -61,5 +78,24 @@ func FuzzNative(f *testing.F) {
 			require.True(t, r.Equal(back.Rules.Breaker[i]), "%s", text)
 		}
 		require.Equal(t, d.Rules.Isolation, back.Rules.Isolation, "%s", text)
+		require.Equal(t, len(d.Rules.Param), len(back.Rules.Param), "%s", text)
+		for i, r := range d.Rules.Param {
+			require.True(t, r.Equal(back.Rules.Param[i]), "%s", text)
+		}
 	})
+}
+
+// wordsOf returns the names of extractors that rules have in their paths.
+func wordsOf(rules []paramflow.Rule) map[string]bool {
+	words := map[string]bool{}
+	for _, r := range rules {
+		for _, term := range strings.Split(r.Param, "+") {
+			word := strings.Trim(term, " \t")
+			stub := extractor.Func(func(*extractor.Call) (extractor.Value, bool) { return extractor.Value{}, false })
+			if (extractor.Options{Named: map[string]extractor.Extractor{word: stub}}).Validate() == nil {
+				words[word] = true
+			}
+		}
+	}
+	return words
 }
