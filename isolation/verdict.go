@@ -32,6 +32,9 @@ func (g *Group) decide(now time.Duration, m *Member, ev Evidence) {
 	case m.pin == pinnedIn, m.out(): // out in shadow, that is: then it still gets calls
 		m.review(now + reviewEvery)
 		return
+	case m.state == Held && !m.relapses(now, p, &ev):
+		m.review(now + reviewEvery)
+		return
 	}
 	g.reviewHeld(now, m)
 	g.serve(p, m, ev.Since)
@@ -59,8 +62,11 @@ func (g *Group) decide(now time.Duration, m *Member, ev Evidence) {
 			return
 		}
 	}
-	m.ill = ill
-	if m.state != Held {
+	if m.state == Held {
+		ill.mark = m.ill.mark
+		m.ill = ill
+	} else {
+		m.ill = ill
 		g.hold(now, m, fmt.Sprintf("sick, but %d of %d are out, as many as may be: %s", g.counted.out, p.instances, ill.reason))
 	}
 	m.review(now + reviewEvery)
@@ -70,7 +76,7 @@ func (g *Group) decide(now time.Duration, m *Member, ev Evidence) {
 func (g *Group) hold(now time.Duration, m *Member, why string) {
 	wasOut := m.out()
 	g.enter(now, m, Held)
-	m.ill.reason = why
+	m.ill.reason, m.ill.mark = why, m.markNow(now)
 	if wasOut {
 		g.setGate(now, m)
 	}
@@ -103,25 +109,57 @@ func (g *Group) reviewHeld(now time.Duration, but *Member) {
 		if ev, sick := m.stillSick(now, p); !sick {
 			g.enter(now, m, InService)
 			m.good = now
+			m.mu.Lock()
+			m.detector.clear()
+			m.mu.Unlock()
 			g.event(Event{Kind: EventInService, Address: m.Address(), Region: m.Region(), At: now, Reason: "it is not sick any more: " + ev.String(), Evidence: ev})
 		}
 	}
 }
 
-// stillSick judges a member without a new failure.
+// relapses reports whether a verdict on a member that is held rests on what it has done lately too. Evidence that was gathered while it was held may be of long ago, and must not put
+// it out, as soon as there is room, when it has got well meanwhile.
+func (m *Member) relapses(now time.Duration, p *params, verdict *Evidence) bool {
+	if verdict.Criterion != "peers" && verdict.Criterion != "gross" {
+		return true // they look at the last calls only
+	}
+	own := m.markNow(now)
+	n, f, N, F := m.ill.mark.since(own.own, own.all)
+	if float64(f) <= float64(n)*p.tolerated(rate(F, N)) {
+		return false
+	}
+	m.ill.mark = own
+	return true
+}
+
+// recovered reports whether a member that is held has done well since it last failed as often as a sick one.
+func (m *Member) recovered(p *params, own, all counts) (Evidence, bool) {
+	n, f, N, F := m.ill.mark.since(own, all)
+	ev := Evidence{Criterion: m.ill.verdict.Criterion, Calls: n, Failures: f, PeerCalls: N, PeerFailures: F, Since: m.ill.mark.at, Bound: p.rule.Evidence}
+	if n < 2*int64(p.rule.MinFailures) || float64(f) > float64(n)*p.tolerated(rate(F, N)) {
+		return ev, false
+	}
+	// Were it as sick as it was, so few failures would be that unlikely.
+	ev.Nats = float64(n) * divergence(rate(f, n), min(m.ill.rate, .99))
+	return ev, rate(f, n) < m.ill.rate && ev.Nats >= ev.Bound
+}
+
+// stillSick judges a member that is held without a new failure.
 func (m *Member) stillSick(now time.Duration, p *params) (Evidence, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	own, criteria := m.read(), m.criteria.Load()
-	with, withAll := m.compared(m.peers.Load())
 	if ev, sick := criteria.absolute(now, p); sick {
 		return ev, true
 	}
 	if criteria != nil && p.rule.LocalErrors > 0 && criteria.length >= p.rule.LocalErrors && criteria.unbroken(own) {
 		return Evidence{}, true
 	}
-	ev := m.current(now, p, own, with.read(), withAll, float64(with.size.Load()))
-	return ev, ev.Criterion != "" && ev.Nats >= ev.Bound
+	if p.rule.AbsoluteOnly || p.instances < 2 {
+		return Evidence{}, false
+	}
+	ev, well := m.recovered(p, own, m.peers.Load().read())
+	return ev, !well
 }
 
 // fit brings those who are out within what the rule and the list allow: the least sick come back first. It never leaves a service empty.
