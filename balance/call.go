@@ -18,6 +18,7 @@ type Call struct {
 
 // End ends the call. now is the reading at which it ended.
 func (c *Call) End(now time.Duration, o isolation.Outcome) {
+	o = c.Counts(now, o) // once, so that the instance, its region and the balancer are told the same
 	if c.explores {
 		c.Call.End(now, isolation.Ignored)
 	} else {

@@ -61,7 +61,7 @@ func TestEventKinds(t *testing.T) {
 		require.Equal(t, want[k], string(text))
 	}
 	require.Equal(t, "event(9)", EventKind(9).String())
-	for o, want := range []string{"success", "failure", "throttled", "local error", "ignored", "ignored"} {
+	for o, want := range []string{"success", "failure", "throttled", "local error", "ignored", "abandoned", "outcome(6)"} {
 		require.Equal(t, want, Outcome(o).String())
 	}
 }

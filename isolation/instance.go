@@ -32,23 +32,21 @@ const (
 	Throttled
 	// LocalError is a failure before the instance got the call: no connection. It is a failure, and counts in Rule.LocalErrors.
 	LocalError
-	// Ignored says nothing about the instance: the caller gave up, or never sent the call.
+	// Ignored says nothing about the instance: the call was never sent, say. So does a number that is none of these.
 	Ignored
+	// Abandoned is a call whose caller gave up while it waited. That may be the caller's affair, and is Ignored; but it counts as a Failure if the caller
+	// had waited for at least a second and ten times as long as the instance's successes lately took (if there were any), or nobody would notice an
+	// instance that hangs while its callers have less patience than the call's deadline. See Call.Counts.
+	Abandoned
 )
 
-// String returns "success", "failure", "throttled", "local error" or "ignored".
+// String returns "success", "failure", "throttled", "local error", "ignored" or "abandoned".
 func (o Outcome) String() string {
-	switch o {
-	case Success:
-		return "success"
-	case Failure:
-		return "failure"
-	case Throttled:
-		return "throttled"
-	case LocalError:
-		return "local error"
+	names := [...]string{"success", "failure", "throttled", "local error", "ignored", "abandoned"}
+	if int(o) < len(names) {
+		return names[o]
 	}
-	return "ignored"
+	return fmt.Sprintf("outcome(%d)", uint8(o))
 }
 
 // State is where an instance stands.

@@ -15,7 +15,7 @@ type Member struct {
 	gate  atomic.Uint64
 	peers atomic.Pointer[peers]
 	totals
-	latency  atomic.Int64             // the mean of lately ended calls
+	latency  atomic.Int64             // the mean of late successes
 	criteria atomic.Pointer[criteria] // nil if the rule has none besides the comparison with the peers
 	// nextProbe is the reading from which on a probe may be had, while the gate is probing.
 	nextProbe atomic.Int64
@@ -88,9 +88,10 @@ func (c *Call) End(now time.Duration, o Outcome) {
 	if c.peers == nil { // it has ended, or never began
 		return
 	}
+	o = c.Counts(now, o)
 	p, all := c.peers, &m.group.all
 	c.peers = nil
-	if o != Ignored {
+	if o == Success {
 		m.observe(now - c.start)
 	}
 	if o == Ignored || c.lease != 0 || m.gate.Load() != c.gate {
@@ -128,7 +129,29 @@ func (c *Call) End(now time.Duration, o Outcome) {
 	m.group.failed(now, c, p, o)
 }
 
-// observe puts a latency into the mean. Of two at the same time one may be lost.
+const (
+	// An abandoned call is a failure if its caller had that much patience, and that many times what the instance takes for a success. Comparing
+	// with the peers makes it safe: callers that give up for reasons of their own do so everywhere.
+	patience      = time.Second
+	patienceTimes = 10
+)
+
+// Counts returns the outcome that End counts when it is given o at that time: Failure or Ignored for Abandoned, and Ignored for what is no outcome.
+// It is for hosts that judge the call by other measures besides.
+func (c *Call) Counts(now time.Duration, o Outcome) Outcome {
+	switch {
+	case o <= Ignored:
+		return o
+	case o == Abandoned && c.member != nil:
+		waited, usual := now-c.start, time.Duration(c.member.latency.Load())
+		if waited >= patience && usual > 0 && waited/patienceTimes >= usual {
+			return Failure
+		}
+	}
+	return Ignored
+}
+
+// observe puts a success's latency into the mean. Of two at the same time one may be lost.
 func (m *Member) observe(latency time.Duration) {
 	latency = max(latency, 0)
 	if mean := time.Duration(m.latency.Load()); mean != 0 {

@@ -42,7 +42,7 @@ type InstanceSnapshot struct {
 	Calls    int64 `json:"calls"`
 	Failures int64 `json:"failures"`
 	InFlight int   `json:"inFlight"`
-	// Latency is the mean of lately ended calls, an exponential average; 0 if there was none.
+	// Latency is the mean of late successes, an exponential average; 0 if there was none.
 	Latency time.Duration `json:"latency"`
 	// Strikes is how often it came back sick, less what good service took away; Quarantines how often it was put out.
 	Strikes     float64 `json:"strikes"`
