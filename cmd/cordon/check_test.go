@@ -13,6 +13,7 @@ func TestCheck(t *testing.T) {
 		"check-good":       {"testdata/rules.yaml", "testdata/shop-circuitbreaker-rules.json"},
 		"check-bad":        {"testdata/bad.yaml"},
 		"check-isolation":  {"testdata/isolation.yaml", "testdata/isolation-bad.yaml"},
+		"check-param":      {"testdata/param.yaml", "testdata/param-bad.yaml"},
 		"check-cut":        {"testdata/cut.yaml"},
 		"check-partial":    {"testdata/shop.flow.json"},
 		"check-unclear":    {"testdata/unclear.json"},

@@ -17,6 +17,8 @@ func TestConvert(t *testing.T) {
 		"convert-native-to-go":      {"--to", "sentinel-go", "--document", "isolation", "testdata/rules.yaml"},
 		"convert-shadow":            {"--to", "sentinel-go", "--document", "breaker", "testdata/rules.yaml"},
 		"convert-isolation":         {"--to", "native", "testdata/isolation.yaml"},
+		"convert-param":             {"--to", "native", "testdata/param.yaml"},
+		"convert-no-param":          {"--to", "sentinel-go", "testdata/param.yaml"},
 		"convert-no-isolation":      {"--to", "sentinel-go", "testdata/isolation.yaml"},
 		"convert-several":           {"--to", "sentinel-go", "testdata/rules.yaml"},
 		"convert-no-such-document":  {"--to", "sentinel-go", "--document", "isolation", "testdata/shop-circuitbreaker-rules.json"},

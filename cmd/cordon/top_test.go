@@ -18,6 +18,7 @@ import (
 	"github.com/cordon-go/cordon/cmd/cordon/internal/screen"
 	"github.com/cordon-go/cordon/gateway"
 	"github.com/cordon-go/cordon/isolation"
+	"github.com/cordon-go/cordon/paramflow"
 )
 
 // statusAt is a gateway n seconds after noon, when so many calls have passed.
@@ -248,4 +249,20 @@ func admin(t *testing.T, answer func(n int) any) string {
 		server.Close()
 	})
 	return server.URL
+}
+
+// The hottest values are shown of rules that refuse some, whatever callers put into them.
+func TestTopTableShowsRefusedValues(t *testing.T) {
+	p := screen.New(&bytes.Buffer{})
+	states := func(usage float64, crowded bool, top ...paramflow.TopValue) string {
+		return ruleStates(p, []cordon.RuleSnapshot{{Kind: "param", ID: "users", Limit: 10, Usage: usage, Param: &cordon.ParamSnapshot{
+			Status: paramflow.Status{Top: top, Crowded: crowded},
+		}}})
+	}
+	require.Equal(t, "users 10 each", states(0, false, paramflow.TopValue{Value: "quiet", Passed: 7}))
+	require.Equal(t, "users 10 each, 3 in flight [b refused 9 of 10, a refused 5 of 7, c refused 2 of 2] crowded", states(3, true,
+		paramflow.TopValue{Value: "a", Passed: 2, Refused: 5}, paramflow.TopValue{Value: "quiet", Passed: 7}, paramflow.TopValue{Value: "c", Refused: 2},
+		paramflow.TopValue{Value: "b", Passed: 1, Refused: 9}, paramflow.TopValue{Value: "d", Refused: 1}))
+	require.Equal(t, "users 10 each [\uFFFD[2J\uFFFD\uFFFD refused 1 of 1]", states(0, false, paramflow.TopValue{Value: "\x1b[2J\n\xff", Refused: 1}))
+	require.Contains(t, states(0, false, paramflow.TopValue{Value: strings.Repeat("é", 300), Refused: 1}), strings.Repeat("é", 40)+"… refused")
 }

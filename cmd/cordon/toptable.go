@@ -1,15 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/cmd/cordon/internal/screen"
 	"github.com/cordon-go/cordon/gateway"
+	"github.com/cordon-go/cordon/paramflow"
 )
 
 // rates are a resource's calls per second.
@@ -167,6 +170,9 @@ func ruleStates(p *screen.Screen, states []cordon.RuleSnapshot) string {
 		if r.State != "" {
 			part = r.ID + " " + breakerState(p, r)
 		}
+		if r.Param != nil {
+			part = r.ID + " " + valueStates(p, r)
+		}
 		if r.Queued > 0 {
 			part += fmt.Sprintf(" (%d wait)", r.Queued)
 		}
@@ -176,6 +182,47 @@ func ruleStates(p *screen.Screen, states []cordon.RuleSnapshot) string {
 		parts = append(parts, part)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// topRefused is how many values are shown of a rule that refuses some.
+const topRefused = 3
+
+// valueStates says how a rule on values stands: the limit of each, and which of the hottest are refused most.
+func valueStates(p *screen.Screen, r cordon.RuleSnapshot) string {
+	text := number(r.Limit) + " each"
+	if r.Usage > 0 {
+		text += fmt.Sprintf(", %s in flight", number(r.Usage))
+	}
+	refused := slices.DeleteFunc(slices.Clone(r.Param.Top), func(v paramflow.TopValue) bool { return v.Refused == 0 })
+	slices.SortStableFunc(refused, func(a, b paramflow.TopValue) int { return cmp.Compare(b.Refused, a.Refused) })
+	var hot []string
+	for _, v := range refused[:min(len(refused), topRefused)] {
+		hot = append(hot, fmt.Sprintf("%s refused %d of %d", shownValue(v.Value), v.Refused, v.Passed+v.Refused))
+	}
+	if len(hot) > 0 {
+		text += " [" + p.Paint(screen.Yellow, strings.Join(hot, ", ")) + "]"
+	}
+	if r.Param.Crowded {
+		text += " " + p.Paint(screen.Red, "crowded")
+	}
+	return text
+}
+
+// longestValue is how many characters of a value are shown.
+const longestValue = 40
+
+// shownValue is a value for a terminal, which callers choose: nothing in it can move the cursor or colour the screen.
+func shownValue(v string) string {
+	runes := []rune(strings.ToValidUTF8(v, "\uFFFD"))
+	if len(runes) > longestValue {
+		runes = append(runes[:longestValue:longestValue], '…')
+	}
+	for i, c := range runes {
+		if !unicode.IsPrint(c) {
+			runes[i] = '\uFFFD'
+		}
+	}
+	return string(runes)
 }
 
 func breakerState(p *screen.Screen, r cordon.RuleSnapshot) string {

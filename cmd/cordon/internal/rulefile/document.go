@@ -59,6 +59,9 @@ func (d *Document) Lines() []Line {
 	for _, r := range d.Rules.Isolation {
 		lines = append(lines, newLine("isolation", r.ID, r.String()))
 	}
+	for _, r := range d.Rules.Param {
+		lines = append(lines, newLine("param", r.ID, r.String()))
+	}
 	return lines
 }
 
@@ -69,7 +72,7 @@ func newLine(kind, id, sentence string) Line {
 
 // Good returns how many rules are good.
 func (d *Document) Good() int {
-	return len(d.Rules.Flow) + len(d.Rules.Concurrency) + len(d.Rules.Breaker) + len(d.Rules.Isolation)
+	return len(d.Rules.Flow) + len(d.Rules.Concurrency) + len(d.Rules.Breaker) + len(d.Rules.Isolation) + len(d.Rules.Param)
 }
 
 // Refused returns how many rules have a fault.

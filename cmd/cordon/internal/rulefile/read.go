@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/cordon-go/cordon"
+	"github.com/cordon-go/cordon/extractor"
 	"github.com/cordon-go/cordon/rule"
 	"github.com/cordon-go/cordon/sentinel"
 )
@@ -66,7 +67,38 @@ func readNative(name string, data []byte) (*Document, error) {
 		return d, nil
 	}
 	d.take(decoded)
+	d.warnOfExtractors(data)
 	return d, nil
+}
+
+// warnOfExtractors names the rules that need extractors which only the program that reads the document can have.
+func (d *Document) warnOfExtractors(data []byte) {
+	root, err := rule.Parse(data)
+	if err != nil {
+		return
+	}
+	index := 0
+	var items []rule.Node
+	if list := root.Field("param"); list != nil {
+		items = list.Items
+	}
+	for _, r := range d.Rules.Param {
+		var fault *extractor.SyntaxError
+		if _, err := extractor.Compile(r.Param, extractor.Options{}); !errors.As(err, &fault) {
+			continue
+		}
+		for index < len(items) && (items[index].Field("param") == nil || items[index].Field("param").Text != r.Param) {
+			index++ // the good rules are in the document's order
+		}
+		p := rule.Problem{Source: d.Name, Kind: "param", Index: index, RuleID: r.ID, Field: "param", Warning: true,
+			Message: fault.Message + ", unless the program gives the engine an extractor of that name", Want: fault.Want}
+		if index < len(items) {
+			p.Position = items[index].Locate("param")
+			index++
+		}
+		d.Problems = append(d.Problems, p)
+	}
+	d.Problems = inOrder(d.Problems)
 }
 
 func readSentinel(name string, data []byte, kind sentinel.Kind) (*Document, error) {
@@ -93,6 +125,7 @@ func (d *Document) take(decoded cordon.Decoded) {
 	rule.DeriveIDs("concurrency", d.Rules.Concurrency)
 	rule.DeriveIDs("breaker", d.Rules.Breaker)
 	rule.DeriveIDs("isolation", d.Rules.Isolation)
+	rule.DeriveIDs("param", d.Rules.Param)
 }
 
 // refuse keeps why the document cannot be read as a whole.
