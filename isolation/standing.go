@@ -35,8 +35,10 @@ type illness struct {
 	reason  string
 	// rate is how sick the instance was, strikes how many it had before.
 	rate, strikes float64
-	// mark is the counts when the quarantine began.
-	mark mark
+	// mark is the counts when the quarantine began, or when one that is held was last found sick by what it had done since the mark before; doubted is true if it did better
+	// since than it had.
+	mark    mark
+	doubted bool
 	// tried and streak are the probes since the last quarantine, and the successes among them in a row; forgiven is true when one failure was.
 	tried, streak int
 	forgiven      bool

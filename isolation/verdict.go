@@ -63,7 +63,7 @@ func (g *Group) decide(now time.Duration, m *Member, ev Evidence) {
 		}
 	}
 	if m.state == Held {
-		ill.mark = m.ill.mark
+		ill.mark, ill.doubted = m.ill.mark, m.ill.doubted
 		m.ill = ill
 	} else {
 		m.ill = ill
@@ -129,6 +129,15 @@ func (m *Member) relapses(now time.Duration, p *params, verdict *Evidence) bool 
 		return false
 	}
 	m.ill.mark = own
+	lately := rate(f, n)
+	if lately >= m.ill.rate/2 {
+		m.ill.doubted = false
+		return true
+	}
+	if m.ill.doubted = !m.ill.doubted; m.ill.doubted {
+		return false // it got well in between, or less sick: the next time tells
+	}
+	m.ill.rate = lately
 	return true
 }
 
