@@ -10,8 +10,17 @@ import (
 
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
 	"github.com/cordon-go/cordon/sentinel"
+)
+
+// Limits of single values, of which some are not understood.
+const (
+	javaFewItems = `"paramFlowItemList":[{"object":"vip","count":100,"classType":"java.lang.String"},{"object":"7","count":0,"classType":"int"},{"object":"x","count":1,"classType":"int"},` +
+		`{"object":"7","count":3},{"object":"1.5f","count":3,"classType":"double"},null,{"object":"c"}]`
+	goFewItems = `"specificItems":[{"valKind":1,"valStr":"vip","threshold":100},{"valKind":0,"valStr":"7","threshold":0},{"valKind":3,"valStr":"0.123456","threshold":2},` +
+		`{"valKind":2,"valStr":"t","threshold":2},{"valKind":9,"valStr":"z","threshold":1},null]`
 )
 
 // FuzzDecode: whatever is read, every rule that comes out is valid, has a limit that was written, is known by a unique id, and can be written back to a
@@ -22,18 +31,20 @@ func FuzzDecode(f *testing.F) {
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		require.NoError(f, err)
-		for kind := range byte(3) {
+		for kind := range byte(4) {
 			f.Add(data, kind, byte(0))
 		}
 	}
-	for _, valid := range []string{javaRate, javaThreads, javaCluster, javaSlow, javaErrors, goRate, goWarm, goMemory, goSlow, goErrors, goCount, goIsolation} {
+	for _, valid := range []string{javaRate, javaThreads, javaCluster, javaSlow, javaErrors, goRate, goWarm, goMemory, goSlow, goErrors, goCount, goIsolation, javaParam, javaFlight, javaShared, goParam, goFlight,
+		spoilt(javaParam, javaFewItems), spoilt(goParam, goFewItems)} {
 		for dialect := range byte(3) {
 			f.Add([]byte("["+valid+","+valid+",null]"), byte(0), dialect)
 			f.Add([]byte("["+with(valid, `"id":1,"regex":true,"rule":{}`)+"]"), byte(1), dialect)
+			f.Add([]byte("["+valid+","+with(valid, `"burstCount":3,"durationInSec":7`)+"]"), byte(3), dialect)
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte, kind, dialect byte) {
-		as := sentinel.Kind(kind%3) + sentinel.Flow
+		as := sentinel.Kind(kind%4) + sentinel.Flow
 		doc, err := sentinel.Decode(as, "doc", data, sentinel.WithDialect(sentinel.Dialect(dialect%3)))
 		if err != nil {
 			var p rule.Problem
@@ -46,6 +57,7 @@ func FuzzDecode(f *testing.F) {
 		checkRules(t, rules.Flow)
 		checkRules(t, rules.Concurrency)
 		checkRules(t, rules.Breaker)
+		checkRules(t, rules.Param)
 		for _, p := range doc.Problems {
 			require.NotZero(t, p.Position, p)
 			require.NotEmpty(t, p.Kind, p)
@@ -69,6 +81,7 @@ func FuzzDecode(f *testing.F) {
 		require.Equal(t, derived(rules.Flow), derived(again.Rules().Flow))
 		require.Equal(t, derived(rules.Concurrency), derived(again.Rules().Concurrency))
 		require.Equal(t, derived(rules.Breaker), derived(again.Rules().Breaker))
+		require.Equal(t, derived(rules.Param), derived(again.Rules().Param))
 	})
 }
 
@@ -80,7 +93,7 @@ func checkRules[R rule.Rule[R]](t *testing.T, rules []R) {
 	}
 }
 
-func derived[R flow.Rule | flow.ConcurrencyRule | breaker.Rule](rules []R) []R {
+func derived[R flow.Rule | flow.ConcurrencyRule | breaker.Rule | paramflow.Rule](rules []R) []R {
 	rules = append([]R(nil), rules...)
 	switch rules := any(rules).(type) {
 	case []flow.Rule:
@@ -89,6 +102,8 @@ func derived[R flow.Rule | flow.ConcurrencyRule | breaker.Rule](rules []R) []R {
 		rule.DeriveIDs("concurrency", rules)
 	case []breaker.Rule:
 		rule.DeriveIDs("breaker", rules)
+	case []paramflow.Rule:
+		rule.DeriveIDs("param", rules)
 	}
 	return rules
 }

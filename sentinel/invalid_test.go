@@ -26,6 +26,11 @@ const (
 	goErrors    = `{"resource":"r","strategy":1,"threshold":0.5,"retryTimeoutMs":1000,"statIntervalMs":1000}`
 	goCount     = `{"resource":"r","strategy":2,"threshold":5,"retryTimeoutMs":1000,"statIntervalMs":1000}`
 	goIsolation = `{"resource":"r","threshold":1}`
+	javaParam   = `{"resource":"r","paramIdx":0,"count":5}`
+	javaFlight  = `{"resource":"r","paramIdx":0,"count":5,"grade":0}`
+	javaShared  = `{"resource":"r","paramIdx":0,"count":5,"clusterMode":true,"clusterConfig":{"flowId":1}}`
+	goParam     = `{"resource":"r","metricType":1,"paramIndex":0,"threshold":5,"durationInSec":1}`
+	goFlight    = `{"resource":"r","metricType":0,"paramIndex":0,"threshold":5}`
 )
 
 // spoilt returns a valid rule with members at its end, which win over its own.
@@ -180,6 +185,74 @@ func TestInvalid(t *testing.T) {
 		{sentinel.Isolation, goIsolation, `"metricType":1`, "metricType"},
 		{sentinel.Isolation, goIsolation, `"metricType":-1`, "metricType"},
 		{sentinel.Isolation, goIsolation, `"regex":true,"resource":"a("`, "resource"}, // faults #94
+
+		{sentinel.Param, javaParam, `"resource":" "`, "resource"},
+		{sentinel.Param, javaParam, `"paramIdx":null`, "paramIdx"},
+		{sentinel.Param, javaParam, `"paramIdx":""`, "paramIdx"},
+		{sentinel.Param, javaParam, `"paramIdx":"first"`, "paramIdx"},
+		{sentinel.Param, javaParam, `"paramIdx":2147483648`, "paramIdx"},
+		{sentinel.Param, javaParam, `"grade":2`, "grade"}, // would never limit
+		{sentinel.Param, javaParam, `"grade":-1`, "grade"},
+		{sentinel.Param, javaParam, `"count":-1`, "count"},
+		{sentinel.Param, javaParam, `"count":-0.5`, "count"},
+		{sentinel.Param, javaParam, `"count":null`, "count"},
+		{sentinel.Param, javaParam, `"count":"abc"`, "count"},
+		{sentinel.Param, javaParam, `"count":1e400`, "count"},
+		{sentinel.Param, javaParam, `"controlBehavior":-1`, "controlBehavior"},
+		{sentinel.Param, javaParam, `"maxQueueingTimeMs":-1`, "maxQueueingTimeMs"},
+		{sentinel.Param, javaParam, `"controlBehavior":2,"maxQueueingTimeMs":3600001`, "maxQueueingTimeMs"}, // beyond cordon's
+		{sentinel.Param, javaParam, `"burstCount":-1`, "burstCount"},
+		{sentinel.Param, javaParam, `"durationInSec":0`, "durationInSec"},
+		{sentinel.Param, javaParam, `"durationInSec":-1`, "durationInSec"},
+		{sentinel.Param, javaParam, `"durationInSec":86401`, "durationInSec"}, // beyond cordon's
+		{sentinel.Param, javaParam, `"durationInSec":86400,"count":1,"burstCount":30`, "burstCount"},
+		{sentinel.Param, javaParam, `"durationInSec":86400,"burstCount":100,"paramFlowItemList":[{"object":"a","count":1}]`, "paramFlowItemList"},
+		{sentinel.Param, javaParam, `"regex":true,"resource":"a("`, "resource"},
+		{sentinel.Param, javaParam, `"regex":true,"controlBehavior":2`, "regex"},
+		{sentinel.Param, javaShared, `"regex":true`, "regex"},
+		{sentinel.Param, javaParam, `"clusterMode":true`, "clusterConfig"},
+		{sentinel.Param, javaShared, `"clusterConfig":{"flowId":0}`, "clusterConfig.flowId"},
+		{sentinel.Param, javaShared, `"clusterConfig":{"flowId":1,"windowIntervalMs":0}`, "clusterConfig.windowIntervalMs"},
+		{sentinel.Param, javaShared, `"clusterConfig":{"flowId":1,"sampleCount":3}`, "clusterConfig.sampleCount"},
+		{sentinel.Param, javaParam, `"paramFlowItemList":{"a":1}`, "paramFlowItemList"},
+		{sentinel.Param, javaParam, `"paramFlowItemList":"a"`, "paramFlowItemList"},
+		{sentinel.Param, javaParam, `"paramFlowItemList":["a"]`, "paramFlowItemList[0]"},
+		{sentinel.Param, javaParam, `"paramFlowItemList":[{"object":"a","count":1},{"object":"b","count":"x"}]`, "paramFlowItemList[1].count"},
+		{sentinel.Param, javaParam, `"paramFlowItemList":[{"object":["a"],"count":1}]`, "paramFlowItemList[0].object"},
+		{sentinel.Param, javaParam, `"paramFlowItemList":[{"object":"a","count":1,"classType":{}}]`, "paramFlowItemList[0].classType"},
+		{sentinel.Param, javaParam, `"id":"x"`, "id"},
+		{sentinel.Param, javaParam, `"threshold":1`, "threshold"}, // keys of both
+		{sentinel.Param, javaFlight, `"count":-1`, "count"},
+		{sentinel.Param, javaFlight, `"durationInSec":0`, "durationInSec"},
+		{sentinel.Param, javaFlight, `"burstCount":-1`, "burstCount"},
+
+		{sentinel.Param, goParam, `"resource":""`, "resource"},
+		{sentinel.Param, goParam, `"metricType":-1`, "metricType"},
+		{sentinel.Param, goParam, `"metricType":2`, "metricType"}, // would never limit
+		{sentinel.Param, goParam, `"controlBehavior":2`, "controlBehavior"},
+		{sentinel.Param, goParam, `"controlBehavior":-1`, "controlBehavior"},
+		{sentinel.Param, goParam, `"threshold":-1`, "threshold"},
+		{sentinel.Param, goParam, `"threshold":null`, "threshold"},
+		{sentinel.Param, goParam, `"threshold":5.5`, "threshold"},
+		{sentinel.Param, goParam, `"threshold":"5"`, "threshold"},
+		{sentinel.Param, goParam, `"paramIndex":1.5`, "paramIndex"},
+		{sentinel.Param, goParam, `"paramIndex":1,"paramKey":"uid"`, "paramKey"},
+		{sentinel.Param, goParam, `"paramKey":7`, "paramKey"},
+		{sentinel.Param, goParam, `"paramKey":"` + strings.Repeat("k", 1100) + `"`, "paramKey"}, // beyond cordon's
+		{sentinel.Param, goParam, `"durationInSec":0`, "durationInSec"},
+		{sentinel.Param, goParam, `"durationInSec":null`, "durationInSec"},
+		{sentinel.Param, goParam, `"durationInSec":86401`, "durationInSec"}, // beyond cordon's
+		{sentinel.Param, goParam, `"burstCount":-1`, "burstCount"},
+		{sentinel.Param, goParam, `"controlBehavior":1,"maxQueueingTimeMs":-1`, "maxQueueingTimeMs"},
+		{sentinel.Param, goParam, `"controlBehavior":1,"maxQueueingTimeMs":3600001`, "maxQueueingTimeMs"}, // beyond cordon's
+		{sentinel.Param, goParam, `"specificItems":{"vip":100}`, "specificItems"},
+		{sentinel.Param, goParam, `"specificItems":[7]`, "specificItems[0]"},
+		{sentinel.Param, goParam, `"specificItems":[{"valKind":"1","valStr":"a","threshold":1}]`, "specificItems[0].valKind"},
+		{sentinel.Param, goParam, `"specificItems":[{"valKind":1,"valStr":7,"threshold":1}]`, "specificItems[0].valStr"},
+		{sentinel.Param, goParam, `"specificItems":[{"valKind":1,"valStr":"a","threshold":1.5}]`, "specificItems[0].threshold"},
+		{sentinel.Param, goParam, `"id":7`, "id"},
+		{sentinel.Param, goFlight, `"threshold":-1`, "threshold"},
+		{sentinel.Param, goFlight, `"controlBehavior":9`, "controlBehavior"},
 	}
 	for _, valid := range []struct {
 		kind sentinel.Kind
@@ -188,6 +261,7 @@ func TestInvalid(t *testing.T) {
 		{sentinel.Flow, javaRate}, {sentinel.Flow, javaThreads}, {sentinel.Flow, javaCluster}, {sentinel.Flow, goRate}, {sentinel.Flow, goWarm},
 		{sentinel.Flow, goMemory}, {sentinel.Breaker, javaSlow}, {sentinel.Breaker, javaErrors}, {sentinel.Breaker, goSlow},
 		{sentinel.Breaker, goErrors}, {sentinel.Breaker, goCount}, {sentinel.Isolation, goIsolation},
+		{sentinel.Param, javaParam}, {sentinel.Param, javaFlight}, {sentinel.Param, javaShared}, {sentinel.Param, goParam}, {sentinel.Param, goFlight},
 	} {
 		require.Empty(t, one(t, valid.kind, valid.rule).Problems.Faults(), valid.rule)
 	}
@@ -292,6 +366,10 @@ func TestNoLimit(t *testing.T) {
 		{sentinel.Breaker, `{"resource":"r","minRequestAmount":5}`, nil},
 		{sentinel.Isolation, `{"resource":"r"}`, nil},
 		{sentinel.Isolation, `{"resource":"r","treshold":5}`, nil},
+		{sentinel.Param, `{"resource":"r"}`, nil},
+		{sentinel.Param, `{"resource":"r","paramIdx":0,"cuont":5}`, nil},
+		{sentinel.Param, `{"resource":"r","paramIndex":0,"metricType":1,"durationInSec":1}`, nil},
+		{sentinel.Param, `{"resource":"r","paramIdx":0,"threshold":5}`, []sentinel.Option{sentinel.WithDialect(sentinel.Java)}},
 	} {
 		e := one(t, test.kind, test.element, test.opts...)
 		require.False(t, e.OK(), test.element)

@@ -10,6 +10,7 @@ import (
 	cordon "github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
 	"github.com/cordon-go/cordon/sentinel"
 )
@@ -47,6 +48,19 @@ func TestFields(t *testing.T) {
 		}
 		return cordon.Rules{Breaker: []breaker.Rule{b}}
 	}
+	param := func(p paramflow.Rule) cordon.Rules {
+		if p.Resource == (rule.Match{}) {
+			p.Resource = rule.Name("r")
+		}
+		if p.Limit == 0 {
+			p.Limit = 5
+		}
+		if p.Per == 0 && p.Mode != paramflow.Concurrency {
+			p.Per = time.Second
+		}
+		return cordon.Rules{Param: []paramflow.Rule{p}}
+	}
+	const first = "arg[0][*?]"
 	const ms = time.Millisecond
 	tests := []struct {
 		kind    sentinel.Kind
@@ -245,6 +259,78 @@ func TestFields(t *testing.T) {
 		{
 			sentinel.Isolation, spoilt(goIsolation, `"regex":true`),
 			places(flow.ConcurrencyRule{Resource: rule.Regex(`(?s:.*)(?:r)(?s:.*)`), Also: true, Limit: 1}), nil,
+		},
+
+		// Java, values.
+		{sentinel.Param, javaParam, param(paramflow.Rule{Param: first}), nil},
+		{sentinel.Param, spoilt(javaParam, `"paramIdx":-2`), param(paramflow.Rule{Param: "arg[-2][*?]"}), nil},
+		{sentinel.Param, spoilt(javaParam, `"paramIdx":"3","id":7`), param(paramflow.Rule{ID: "7", Param: "arg[3][*?]"}), nil},
+		{sentinel.Param, spoilt(javaParam, `"count":2.9`), param(paramflow.Rule{Param: first, Limit: 2}), []string{"count"}},
+		{sentinel.Param, spoilt(javaParam, `"count":1e300`), param(paramflow.Rule{Param: first, Limit: 10_000_000}), []string{"count"}},
+		{sentinel.Param, spoilt(javaParam, `"durationInSec":60,"burstCount":7`), param(paramflow.Rule{Param: first, Per: time.Minute, Burst: 12}), nil},
+		{sentinel.Param, spoilt(javaParam, `"burstCount":10000000`), param(paramflow.Rule{Param: first, Burst: 10_000_000}), []string{"burstCount"}},
+		{
+			sentinel.Param, spoilt(javaParam, `"controlBehavior":2,"maxQueueingTimeMs":500,"burstCount":7`),
+			param(paramflow.Rule{Param: first, Mode: paramflow.Pace, MaxWait: 500 * ms}), nil,
+		},
+		{sentinel.Param, spoilt(javaParam, `"controlBehavior":2`), param(paramflow.Rule{Param: first, Mode: paramflow.Pace}), nil},
+		{sentinel.Param, spoilt(javaParam, `"controlBehavior":1,"burstCount":1`), param(paramflow.Rule{Param: first, Burst: 6}), []string{"controlBehavior"}},
+		{sentinel.Param, javaFlight, param(paramflow.Rule{Param: first, Mode: paramflow.Concurrency}), nil},
+		{
+			sentinel.Param, spoilt(javaFlight, `"count":2.9,"controlBehavior":2,"maxQueueingTimeMs":5,"burstCount":9,"durationInSec":1000000`),
+			param(paramflow.Rule{Param: first, Mode: paramflow.Concurrency, Limit: 2}), []string{"count"},
+		},
+		{sentinel.Param, spoilt(javaParam, `"limitApp":"default"`), param(paramflow.Rule{Param: first}), nil},
+		{sentinel.Param, spoilt(javaParam, `"limitApp":"web"`), param(paramflow.Rule{Param: first}), []string{"limitApp"}},
+		{sentinel.Param, spoilt(javaParam, `"regex":true,"resource":"r.*"`), param(paramflow.Rule{Param: first, Resource: rule.Regex("r.*"), Also: true}), nil},
+		{sentinel.Param, javaShared, param(paramflow.Rule{Param: first}), []string{"clusterMode"}},
+		{sentinel.Param, spoilt(javaShared, `"clusterConfig":{"flowId":1,"strategy":5,"thresholdType":1}`), param(paramflow.Rule{Param: first}), []string{"clusterMode"}},
+		{sentinel.Param, `{"app":"x","id":3,"rule":{"resource":"r","paramIdx":0,"count":5}}`, param(paramflow.Rule{ID: "3", Param: first}), nil},
+		{
+			sentinel.Param, "{'resource':'r',ParamIdx:0,COUNT:'5',param_flow_item_list:[{object:7,count:'3',},]}",
+			param(paramflow.Rule{Param: first, Overrides: []paramflow.Override{{Value: "7", Limit: 3}}}), nil,
+		},
+		{
+			sentinel.Param, spoilt(javaParam, `"burstCount":2,"paramFlowItemList":[{"object":"a","count":0},{"object":"","count":7},{"object":"b","count":20000000},null]`),
+			param(paramflow.Rule{Param: first, Burst: 7, Overrides: []paramflow.Override{{Value: "a"}, {Regex: "^$", Limit: 7, Burst: 9}, {Value: "b", Limit: 10_000_000, Burst: 10_000_000}}}),
+			[]string{"paramFlowItemList[3]", "paramFlowItemList[2].count", "burstCount"},
+		},
+		{
+			sentinel.Param, spoilt(javaFlight, `"burstCount":2,"paramFlowItemList":[{"object":"a","count":0},{"object":"b","count":20000000}]`),
+			param(paramflow.Rule{Param: first, Mode: paramflow.Concurrency, Overrides: []paramflow.Override{{Value: "a"}, {Value: "b", Limit: 10_000_000}}}),
+			[]string{"paramFlowItemList[1].count"},
+		},
+
+		// Go, values.
+		{sentinel.Param, goParam, param(paramflow.Rule{Param: "arg[0]"}), nil},
+		{sentinel.Param, spoilt(goParam, `"paramIndex":-1,"id":"x"`), param(paramflow.Rule{ID: "x", Param: "arg[-1]"}), nil},
+		{sentinel.Param, spoilt(goParam, `"paramIndex":-1,"paramKey":"uid"`), param(paramflow.Rule{Param: "value.uid"}), nil},
+		{sentinel.Param, spoilt(goParam, `"paramKey":"user \"id\"\u0007"`), param(paramflow.Rule{Param: `value["user \"id\"\u0007"]`}), nil},
+		{sentinel.Param, spoilt(goParam, `"durationInSec":60,"burstCount":7`), param(paramflow.Rule{Param: "arg[0]", Per: time.Minute, Burst: 12}), nil},
+		{
+			sentinel.Param, spoilt(goParam, `"controlBehavior":1,"maxQueueingTimeMs":500,"burstCount":7`),
+			param(paramflow.Rule{Param: "arg[0]", Mode: paramflow.Pace, MaxWait: 500 * ms}), nil,
+		},
+		{sentinel.Param, spoilt(goParam, `"paramsMaxCapacity":5000`), param(paramflow.Rule{Param: "arg[0]", Values: 5000}), nil},
+		{sentinel.Param, spoilt(goParam, `"paramsMaxCapacity":-5`), param(paramflow.Rule{Param: "arg[0]"}), nil},
+		{sentinel.Param, spoilt(goParam, `"paramsMaxCapacity":5`), param(paramflow.Rule{Param: "arg[0]", Values: 100}), []string{"paramsMaxCapacity"}},
+		{sentinel.Param, spoilt(goParam, `"paramsMaxCapacity":9000000000000`), param(paramflow.Rule{Param: "arg[0]", Values: 10_000_000}), []string{"paramsMaxCapacity"}},
+		{sentinel.Param, spoilt(goParam, `"threshold":9223372036854775807`), param(paramflow.Rule{Param: "arg[0]", Limit: 10_000_000}), []string{"threshold"}},
+		{sentinel.Param, spoilt(goParam, `"regex":true,"resource":"r("`), param(paramflow.Rule{Resource: rule.Name("r("), Param: "arg[0]"}), []string{"regex"}},
+		{sentinel.Param, goFlight, param(paramflow.Rule{Param: "arg[0]", Mode: paramflow.Concurrency}), nil},
+		{sentinel.Param, goIsolation, param(paramflow.Rule{Param: "arg[0]", Mode: paramflow.Concurrency, Limit: 1}), nil}, // what sentinel-golang makes of it
+		{
+			sentinel.Param, `{"resource":"r","threshold":5,"durationInSec":1}`,
+			param(paramflow.Rule{Param: "arg[0]", Mode: paramflow.Concurrency}), []string{"metricType"},
+		},
+		{
+			sentinel.Param, spoilt(goFlight, `"threshold":20000000,"controlBehavior":1,"maxQueueingTimeMs":-5,"burstCount":-9,"durationInSec":-1,"paramsMaxCapacity":3`),
+			param(paramflow.Rule{Param: "arg[0]", Mode: paramflow.Concurrency, Limit: 10_000_000}), []string{"threshold"},
+		},
+		{
+			sentinel.Param, spoilt(goParam, `"burstCount":2,"specificItems":[{"valKind":1,"valStr":"a","threshold":-3},{"valStr":"7","threshold":7},{"valKind":1,"threshold":3},{"valKind":1,"valStr":"x"},null]`),
+			param(paramflow.Rule{Param: "arg[0]", Burst: 7, Overrides: []paramflow.Override{{Value: "a"}, {Value: "7", Limit: 7, Burst: 9}, {Regex: "^$", Limit: 3, Burst: 5}}}),
+			[]string{"specificItems[4]", "specificItems[0].threshold", "specificItems[3].threshold"},
 		},
 	}
 	for _, test := range tests {

@@ -3,6 +3,8 @@ package sentinel_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	cordon "github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
 	"github.com/cordon-go/cordon/sentinel"
 )
@@ -29,6 +32,8 @@ func TestRoundTrip(t *testing.T) {
 		{sentinel.Java, sentinel.Breaker},
 		{sentinel.Go, sentinel.Breaker},
 		{sentinel.Go, sentinel.Isolation},
+		{sentinel.Java, sentinel.Param},
+		{sentinel.Go, sentinel.Param},
 	} {
 		t.Run(form.dialect.String()+" "+form.kind.String(), func(t *testing.T) {
 			t.Parallel()
@@ -38,6 +43,7 @@ func TestRoundTrip(t *testing.T) {
 					Flow:        drawRules(t, "flow", drawRate),
 					Concurrency: drawRules(t, "concurrency", drawPlaces),
 					Breaker:     drawRules(t, "breaker", drawBreaker),
+					Param:       drawRules(t, "param", drawParam),
 				}
 				data, lost, err := sentinel.Encode(form.dialect, form.kind, rules)
 				require.NoError(t, err)
@@ -56,10 +62,13 @@ func TestRoundTrip(t *testing.T) {
 				if form.kind == sentinel.Breaker {
 					lossless += compare(t, "breaker", rules.Breaker, back.Breaker, ways, canonicalBreaker)
 				}
+				if form.kind == sentinel.Param {
+					lossless += compare(t, "param", rules.Param, back.Param, ways, canonicalParam)
+				}
 
 				// A document knows its own rules again.
 				again, lost, err := doc.Encode(back)
-				if len(back.Flow)+len(back.Concurrency)+len(back.Breaker) > 0 {
+				if len(back.Flow)+len(back.Concurrency)+len(back.Breaker)+len(back.Param) > 0 {
 					require.NoError(t, err)
 					require.Empty(t, lost)
 					require.Equal(t, string(data), string(again))
@@ -253,6 +262,80 @@ func canonicalBreaker(b breaker.Rule) breaker.Rule {
 		b.Above = false // opens at 1 in either case
 	}
 	return b
+}
+
+func drawParam(t *rapid.T) paramflow.Rule {
+	p := paramflow.Rule{
+		Resource: drawMatch(t),
+		Param: rapid.SampledFrom([]string{"arg[0]", "arg[0][*?]", "arg[-1]", "arg[ 7 ][ *? ]", "arg[0][*]", "value.uid", `value["x y"]`, `value['it\'s \u00e9']`, "arg[0].id", "arg[0] + method", "uid",
+			"header.x", "value.a + value.b"}).Draw(t, "param"),
+		Mode:      rapid.SampledFrom([]paramflow.Mode{paramflow.Reject, paramflow.Reject, paramflow.Pace, paramflow.Concurrency}).Draw(t, "mode"),
+		Limit:     rapid.SampledFrom([]float64{0, 1, 2, 20, 1e6, 2.5, 1000.0 / 3, 0.4, 1e7}).Draw(t, "limit"),
+		Overrides: rapid.SliceOfNDistinct(rapid.Custom(drawOverride), 0, 3, overrideKey).Draw(t, "overrides"),
+		Absent:    often(t, "absent", paramflow.Pass, paramflow.Count),
+		Redact:    often(t, "redact", false, true),
+		Origin:    often(t, "origin", "", "web"),
+		Also:      rapid.Bool().Draw(t, "also"),
+		Shared:    often(t, "shared", false, true),
+		Shadow:    often(t, "shadow", false, true),
+	}
+	if p.Mode == paramflow.Concurrency {
+		return p
+	}
+	p.Per = rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute, 24 * time.Hour, 1500 * time.Millisecond, time.Millisecond}).Draw(t, "per")
+	p.Values = often(t, "values", 0, 100, 10_000_000)
+	if p.Mode == paramflow.Pace {
+		p.MaxWait = rapid.SampledFrom([]time.Duration{0, time.Millisecond, 1500 * time.Microsecond, time.Hour}).Draw(t, "maxWait")
+		p.MaxQueue = often(t, "maxQueue", 0, 7)
+		return p
+	}
+	p.Burst = rapid.SampledFrom([]int{0, 0, 1, 2, 22, 10_000_000}).Draw(t, "burst")
+	for i := range p.Overrides {
+		p.Overrides[i].Burst = rapid.SampledFrom([]int{0, 0, 1, 22}).Draw(t, "burst")
+	}
+	return p
+}
+
+func drawOverride(t *rapid.T) paramflow.Override {
+	o := paramflow.Override{Limit: rapid.SampledFrom([]float64{0, 1, 2, 20, 3e9, 2.5, 0.1}).Draw(t, "limit")}
+	switch rapid.IntRange(0, 9).Draw(t, "of") {
+	case 0:
+		o.Wildcard = "a*"
+	case 1:
+		o.Regex = rapid.SampledFrom([]string{"^$", "a.b"}).Draw(t, "regex")
+	default:
+		o.Value = rapid.SampledFrom([]paramflow.Scalar{"vip", "7", "-9223372036854775808", "true", "1.5", "1e-07", "0.1234567", "+Inf", "007", "\xff", "é\u2028", " ",
+			paramflow.Scalar(strings.Repeat("x", 300)), paramflow.Scalar("sha256:" + strings.Repeat("0", 64))}).Draw(t, "value")
+	}
+	return o
+}
+
+// overrideKey is what tells an override from others.
+func overrideKey(o paramflow.Override) [3]string {
+	return [3]string{string(o.Value), o.Wildcard, o.Regex}
+}
+
+// canonicalParam spells defaults out, and writes in one way what can be said in two.
+func canonicalParam(p paramflow.Rule) paramflow.Rule {
+	if same := map[string]string{"arg[ 7 ][ *? ]": "arg[7][*?]", `value['it\'s \u00e9']`: `value["it's é"]`}[p.Param]; same != "" {
+		p.Param = same
+	}
+	p.Overrides = append([]paramflow.Override(nil), p.Overrides...)
+	if p.Mode == paramflow.Concurrency {
+		return p
+	}
+	p.Per = or(p.Per, time.Second)
+	burst := func(burst int, limit float64) int {
+		if limit == 0 || p.Mode != paramflow.Reject {
+			return 0
+		}
+		return or(burst, int(min(math.Ceil(limit), 1e7)))
+	}
+	p.Burst = burst(p.Burst, p.Limit)
+	for i := range p.Overrides {
+		p.Overrides[i].Burst = burst(p.Overrides[i].Burst, p.Overrides[i].Limit)
+	}
+	return p
 }
 
 // TestRegexTranslation: a whole-name match of the translation is what a search with Go's expression was, and it comes back as it was.
