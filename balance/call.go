@@ -6,7 +6,7 @@ import (
 	"github.com/cordon-go/cordon/isolation"
 )
 
-// Call is a call under way to the instance that was picked. It must end once, as isolation.Call.
+// Call is a call under way to the instance that was picked. It must end once, as an isolation.Call: one that is forgotten is in flight for ever.
 type Call struct {
 	isolation.Call
 	region    isolation.Call // the same call, to the instance's region
@@ -40,7 +40,9 @@ func (b *Balancer) begun(c *Call) {
 
 func (b *Balancer) ended(c *Call, o isolation.Outcome) {
 	if b.options.Strategy == ConsistentHash {
-		b.flights[c.side()].Add(^uint64(0))
+		if flights := &b.flights[c.side()]; int64(flights.Add(^uint64(0))) < 0 {
+			flights.Add(1) // a copy of a call that had ended
+		}
 	}
 	if !c.elsewhere && o != isolation.Ignored {
 		b.recent.count(o != isolation.Success)

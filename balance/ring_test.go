@@ -251,6 +251,12 @@ func TestFewCallsStayTogether(t *testing.T) {
 	require.Zero(t, w.flights[ownSide].Load())
 	a.End(0, isolation.Success)
 	require.Zero(t, w.flights[ownSide].Load(), "a second end counts for nothing")
+	c := w.pick(Request{Hash: 9})
+	for range 3 {
+		twin := *c
+		twin.End(0, isolation.Success)
+		require.Zero(t, w.flights[ownSide].Load(), "nor do those of copies make them fewer than none")
+	}
 }
 
 // The bound is by weight too.

@@ -46,7 +46,8 @@ func (m *Member) Region() string { return m.listed.Load().Region }
 // InFlight returns how many calls to it are under way.
 func (m *Member) InFlight() int { return int(m.inFlight()) }
 
-// Call is a call under way. It must end once: End is safe to call again on the same Call, but not on copies of it.
+// Call is a call under way. It must end once, by a deferred End say: one that is forgotten is in flight for ever, which a strategy that goes by the calls
+// under way takes for load. To end the same Call again does nothing; a copy's end counts once more, though those in flight never become fewer than none.
 type Call struct {
 	member *Member
 	peers  *peers

@@ -20,6 +20,8 @@ const (
 	flightMask = 1<<flightBits - 1
 	oneResult  = 1 << flightBits
 	callsMask  = 1<<(64-flightBits) - 1
+	// fewerThanNone is what the calls under way are above when more have ended than began.
+	fewerThanNone = flightMask - 1<<16
 )
 
 // begin begins a call, and returns the counts of that moment.
@@ -28,12 +30,25 @@ func (t *totals) begin() short {
 }
 
 // end ends a call whose result counts.
-func (t *totals) end() { t.word.Add(oneResult - 1) }
+func (t *totals) end() { t.mend(t.word.Add(oneResult - 1)) }
 
 // drop ends a call whose result does not count.
-func (t *totals) drop() { t.word.Add(^uint64(0)) }
+func (t *totals) drop() { t.mend(t.word.Add(^uint64(0))) }
 
-func (t *totals) inFlight() int64 { return int64(t.word.Load() & flightMask) }
+// mend brings the calls under way back to none after a call ended that was not, as a copy of one that had ended.
+func (t *totals) mend(word uint64) {
+	if word&flightMask > fewerThanNone {
+		t.word.Add(1)
+	}
+}
+
+func (t *totals) inFlight() int64 {
+	n := int64(t.word.Load() & flightMask)
+	if n > fewerThanNone { // about to be mended
+		return 0
+	}
+	return n
+}
 
 func (t *totals) calls() uint64 { return t.word.Load() >> flightBits }
 
