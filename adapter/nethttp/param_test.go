@@ -492,4 +492,10 @@ func TestParamAllocations(t *testing.T) {
 		h := nethttp.Middleware(eng, append(opts, named(name))...)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 		require.LessOrEqual(t, testing.AllocsPerRun(100, func() { h.ServeHTTP(w, r) }), most, name)
 	}
+	rt := nethttp.Transport(eng, answer(200, http.NoBody), named("refused"), nethttp.WithValues(func(*http.Request, string) any { return nil }))
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		if _, err := rt.RoundTrip(r); err == nil {
+			t.Error("must be refused")
+		}
+	}))
 }
