@@ -9,14 +9,14 @@
 // the call; [Engine.Enter] and [Entry.Exit] are the two halves of that, and [Engine.Resource] gives a
 // handle for paths on which the look-up of the name counts.
 //
-// Every check reserves what it admits: breakers, concurrency, rates, checks of one's own, and last
-// what may wait (queues, pacing). The first that refuses gives back what was reserved before it, and
-// the caller gets a [BlockedError], which says which rule refused, what was seen, and when it is
+// Every check reserves what it admits: breakers, concurrency and rates (both by values inside the
+// call too), checks of one's own, and last what may wait (queues, pacing). The first that refuses
+// gives back what was reserved before it, and the caller gets a [BlockedError], which says which rule refused, what was seen, and when it is
 // worth trying again. A call is two readings of the clock and no allocation, admitted or refused.
 //
 // # Rules
 //
-// [Rules] are plain structs of packages flow, breaker and isolation, put in force by [Engine.Apply], or brought by a
+// [Rules] are plain structs of packages flow, breaker, isolation and paramflow, put in force by [Engine.Apply], or brought by a
 // datasource.Source that [Engine.Watch] watches, read by a [Decoder]: [Native] for cordon's own documents, those
 // of package sentinel for Sentinel's. An update is checked as a whole, built beside what is in force,
 // and put in force by one atomic store; state is kept by the rules' ids. What cannot be read, or has
@@ -27,6 +27,12 @@
 // [Engine.NewGroup] returns a group of the instances of a service (package isolation), which follows
 // the isolation rules: it says who is in service, and learns from how calls ended. Package balance
 // chooses one of them.
+//
+// # Values
+//
+// Rules on hot parameters (package paramflow) limit by a value inside the call: a field of an argument,
+// a header, a member of a body. [Request] brings what they look into, and a path (package extractor)
+// says where.
 //
 // # Watching it
 //

@@ -65,6 +65,16 @@ func TestParamOfCarrier(t *testing.T) {
 	require.NoError(t, carried(e, "r", Values{"uid": 7}))
 	require.Error(t, carried(e, "r", Values{"uid": "7"}))
 	require.NoError(t, carried(e, "r", Values{"uid": nil}))
+	require.NoError(t, carried(e, "r", Body(`{"user": {"id": 9}}`)))
+	require.Error(t, carried(e, "r", Body(`{"user": {"id": 9}}`)))
+	_, err := Body("").Body(5)
+	require.ErrorIs(t, err, extractor.ErrNoBody)
+	_, err = Body("1234").Body(3)
+	require.ErrorIs(t, err, extractor.ErrTooLarge)
+	_, err = Values{}.Body(3)
+	require.ErrorIs(t, err, extractor.ErrNoBody)
+	_, ok := Values{"X-Tenant": 1}.Lookup(extractor.Header, "X-Tenant")
+	require.False(t, ok)
 	require.NoError(t, carried(e, "r", nil))
 }
 
