@@ -162,6 +162,26 @@ func TestEditKeepsQuarantine(t *testing.T) {
 	require.Zero(t, c.g.Snapshot(clk.Now()).Instances[1].Strikes)
 }
 
+// The first quarantine after the shadow is a first one.
+func TestStrikesOfTheShadowAreForgotten(t *testing.T) {
+	t.Parallel()
+	shadow := forAll("all")
+	shadow.Shadow = true
+	e, clk := newTest(t, isolationRules(shadow))
+	c := newCrowd(t, e, clk, "s", 5, "b")
+	for c.g.Snapshot(clk.Now()).Quarantines < 4 {
+		c.serve(100)
+	}
+	require.Greater(t, c.g.Snapshot(clk.Now()).Instances[1].Strikes, 3.)
+	apply(t, e, isolationRules(forAll("all")))
+	require.Zero(t, c.g.Snapshot(clk.Now()).Instances[1].Strikes)
+	c.serve(100)
+	w, ok := c.g.Why(clk.Now(), "b")
+	require.True(t, ok)
+	require.Equal(t, isolation.Quarantined, w.State)
+	require.InDelta(t, 5*time.Second, w.Until-w.At, float64(time.Second))
+}
+
 func TestIsolationReports(t *testing.T) {
 	t.Parallel()
 	e, _ := newTest(t, isolationRules(forAll("all"), isolation.Rule{Service: rule.Name("s")}))

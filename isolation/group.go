@@ -142,7 +142,9 @@ func usable(r *Rule) error {
 func (g *Group) Service() string { return g.service }
 
 // SetRule changes the rule; nil: all instances are in service from now on, and quarantines are forgotten. With another rule quarantines,
-// strikes and what was counted go on; under one in shadow all are in service. A rule with a fault is refused (rule.Problems) and the old one stays.
+// strikes and what was counted go on; under one in shadow all are in service, and the strikes taken there are forgotten when it leaves the shadow. A rule with a fault is
+// refused (rule.Problems) and the old one stays. The rule of a group of a cordon.Engine is the engine's to set: another one holds until an edit of the engine's rules
+// changes what they say for the service.
 func (g *Group) SetRule(now time.Duration, r *Rule) error {
 	if err := usable(r); err != nil {
 		return err
@@ -168,13 +170,14 @@ func (g *Group) SetRule(now time.Duration, r *Rule) error {
 		}
 		if reset {
 			g.recover(now, m)
-			if p.off {
-				m.strikes = 0
-			}
+			m.leave(old, p)
 		}
 	}
 	if reset {
-		g.recoverGone(p)
+		g.recoverGone(old, p)
+	}
+	if old.rule.Shadow && !p.rule.Shadow {
+		g.holding = hold{}
 	}
 	if p.rule.NoFallback && g.fallback != nil {
 		g.endFallback(now, "the rule was changed")

@@ -207,12 +207,10 @@ func (g *Group) remove(now time.Duration, m *Member) {
 }
 
 // recoverGone puts those who are remembered back in service, for when they return under the new rule.
-func (g *Group) recoverGone(p *params) {
+func (g *Group) recoverGone(old, p *params) {
 	for address, r := range g.gone {
 		r.state = InService
-		if p.off {
-			r.strikes = 0
-		}
+		r.leave(old, p)
 		g.gone[address] = r
 	}
 }

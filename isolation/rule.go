@@ -110,7 +110,8 @@ type Rule struct {
 	// RegionSwitch sends all calls to the other regions, instead of a part, when fewer are in service. Default false.
 	RegionSwitch bool `rule:"regionSwitch"`
 
-	// Shadow makes the rule say whom it would put out of service, and do nothing. Default false.
+	// Shadow makes the rule say whom it would put out of service, and do nothing. When it leaves the shadow all are in service, and the strikes taken in it are
+	// forgotten: first quarantines last Base. Default false.
 	Shadow bool `rule:"shadow"`
 }
 

@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"math"
 	"reflect"
 	"testing"
 	"time"
@@ -146,6 +147,36 @@ func TestShadowIsSwitched(t *testing.T) {
 	e := p.sicken(0)
 	require.Equal(t, 1, e.Strikes)
 	require.Equal(t, Quarantined, p.state(0))
+}
+
+// Strikes that were only said do not lengthen what is done; those of before the shadow do, less what good service took away meanwhile.
+func TestStrikesOfTheShadow(t *testing.T) {
+	t.Parallel()
+	live := Rule{Jitter: still, Remember: time.Hour, StrikeHalfLife: 24 * time.Hour, NoFallback: true}
+	shadow := live
+	shadow.Shadow = true
+	p := newPlay(t, live, 5)
+	p.sicken(1)
+	require.NoError(t, p.g.SetRule(p.now, &shadow))
+	for range 4 {
+		for i := range 3 {
+			p.till(p.sicken(i).Until)
+		}
+	}
+	require.Equal(t, []float64{4, 5, 4}, []float64{math.Round(p.member(0).strikes), math.Round(p.member(1).strikes), math.Round(p.member(2).strikes)})
+	p.g.Update(p.now, instances(5)[:2]) // the third returns under the rule in force
+	require.NoError(t, p.g.SetRule(p.now, &live))
+	p.g.Update(p.now, instances(5))
+	require.InDelta(t, 5*sec, lasts(t, p.sicken(0)), 1, "the first quarantine")
+	require.InDelta(t, 10*sec, lasts(t, p.sicken(1, 0)), 1, "the second")
+	require.InDelta(t, 5*sec, lasts(t, p.sicken(2, 0, 1)), 1)
+	check(t, p.g, p.now)
+
+	p = newPlay(t, Rule{Shadow: true}, 5)
+	p.outage()
+	require.NotZero(t, p.g.holding.length)
+	require.NoError(t, p.g.SetRule(p.now, &Rule{}))
+	require.Zero(t, p.g.holding.length, "nor does a fallback that was only said lengthen the next one")
 }
 
 // A smaller share brings the least sick back at once.

@@ -17,8 +17,10 @@ type standing struct {
 	since, until time.Duration
 	// strikes is how often it came back sick; good service takes them away.
 	strikes float64
-	good    time.Duration // since when it serves well
-	ill     *illness      // what the last verdict on it said; nil if there was none
+	// earned is how many of its strikes were more than said: those it had when the rule went into shadow.
+	earned float64
+	good   time.Duration // since when it serves well
+	ill    *illness      // what the last verdict on it said; nil if there was none
 }
 
 type pin uint8
@@ -148,6 +150,18 @@ func (g *Group) recover(now time.Duration, m *Member) {
 	g.enter(now, m, InService)
 	m.good = now
 	g.setGate(now, m)
+}
+
+// leave forgets the strikes of the old rule that are none under the new one: all without a rule, and out of shadow those that were only said.
+func (s *standing) leave(old, p *params) {
+	switch {
+	case p.off:
+		s.strikes, s.earned = 0, 0
+	case p.rule.Shadow && !old.rule.Shadow:
+		s.earned = s.strikes
+	case old.rule.Shadow && !p.rule.Shadow:
+		s.strikes = min(s.strikes, s.earned)
+	}
 }
 
 // length returns how long a quarantine lasts after so many strikes.
