@@ -31,6 +31,9 @@ type Config struct {
 	// TrustForwarded keeps the X-Forwarded headers that requests bring and adds to them. By default they are replaced: set it only
 	// behind a proxy that sets them.
 	TrustForwarded bool `rule:"trustForwarded"`
+	// TrustedProxies are the addresses of proxies in front of the gateway: prefixes like 10.0.0.0/8, or single addresses. Of requests that come from them the X-Forwarded headers are kept and added to, and
+	// for rules on client.ip the client is the last address in X-Forwarded-For that is none of theirs. Default: none, so the client is who is connected.
+	TrustedProxies []string `rule:"trustedProxies"`
 	// Region is where the gateway stands: requests go to the upstreams of that region while enough of them are in service; default: all regions are
 	// one.
 	Region string `rule:"region"`
@@ -68,6 +71,8 @@ type Limits struct {
 	BodyBytes int64 `rule:"bodyBytes"`
 	// ResponseHeaderBytes is the size of a response's header, 1 KiB to 16 MiB; default 1 MiB. What is larger is a failure (502).
 	ResponseHeaderBytes int64 `rule:"responseHeaderBytes"`
+	// ParamBodyBytes is how much of a request's body is read for rules on what is in it (body.user.id), 1 byte to 1 GiB; default 64 KiB. In a longer body there is no value for them.
+	ParamBodyBytes int `rule:"paramBodyBytes"`
 }
 
 // Route says where requests go and what they are called.
@@ -79,6 +84,9 @@ type Route struct {
 	Host string `rule:"host"`
 	// Prefix is the path that requests must be for, or be below of; default "/". The longest wins.
 	Prefix string `rule:"prefix"`
+	// PathPattern names segments of the path for rules on path.id, as "/orders/{id}/items/{item}" (nethttp.WithPathPattern); default: none has a name. It does not
+	// choose requests: Prefix does.
+	PathPattern string `rule:"pathPattern"`
 	// Methods are the methods that requests must have; default: any. Of routes with the same host and prefix, one that names the
 	// method wins.
 	Methods []string `rule:"methods"`
@@ -131,7 +139,7 @@ type RuleFile struct {
 	File string `rule:"file"`
 	// Format is what the file holds; default native.
 	Format Format `rule:"format"`
-	// Kind is what a Sentinel document's rules are about: flow, breaker or isolation. Required there.
+	// Kind is what a Sentinel document's rules are about: flow, breaker, isolation or param. Required there.
 	Kind sentinel.Kind `rule:"kind"`
 	// Dialect is whose form a Sentinel document has: java or go; default: told by each rule's keys.
 	Dialect sentinel.Dialect `rule:"dialect"`

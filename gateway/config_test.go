@@ -56,6 +56,22 @@ func TestLoadExample(t *testing.T) {
 	require.Len(t, rules.Breaker, 1)
 }
 
+// A Sentinel list of limits by value is a list like the others.
+func TestSentinelParamRules(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "shop-param-rules.json")
+	require.NoError(t, os.WriteFile(file, []byte(`[{"resource":"orders","paramIdx":0,"count":5},{"resource":"orders","count":5}]`), 0o600))
+	c, err := Parse("gateway.yaml", []byte("listen: 127.0.0.1:0\nrules: [{file: "+file+", format: sentinel, kind: param}]\n"+
+		"routes: [{name: orders, prefix: /, upstreams: [{url: \"http://127.0.0.1:1\"}]}]\n"))
+	require.NoError(t, err)
+	require.Equal(t, sentinel.Param, c.Rules[0].Kind)
+	g, err := New(c)
+	require.NoError(t, err)
+	defer g.Close()
+	require.Len(t, g.Engine().Rules().Param, 1)
+	require.Equal(t, "arg[0][*?]", g.Engine().Rules().Param[0].Param)
+}
+
 func TestLoadMissing(t *testing.T) {
 	t.Parallel()
 	_, err := Load("testdata/nowhere.yaml")

@@ -14,12 +14,14 @@ import (
 )
 
 const (
-	maxTimeout  = 24 * time.Hour
-	maxGrace    = time.Hour
-	minHeader   = 1 << 10
-	maxHeader   = 16 << 20
-	adminNone   = "none"
-	anyHostMark = "*."
+	maxTimeout = 24 * time.Hour
+	maxGrace   = time.Hour
+	minHeader  = 1 << 10
+	maxHeader  = 16 << 20
+	// maxParamBody is what the engine takes at most (cordon.WithMaxBody).
+	maxParamBody = 1 << 30
+	adminNone    = "none"
+	anyHostMark  = "*."
 )
 
 // faults collects what is wrong with a configuration.
@@ -44,6 +46,11 @@ func (c Config) problems() rule.Problems {
 	}
 	if int(c.Isolation) >= len(c.Isolation.Values()) {
 		f.add("isolation", "no such isolation", "one of "+strings.Join(c.Isolation.Values(), ", "))
+	}
+	for i, text := range c.TrustedProxies {
+		if _, err := parsePrefix(text); err != nil {
+			f.add(fmt.Sprintf("trustedProxies[%d]", i), err.Error(), "a prefix like 10.0.0.0/8 or fd00::/8, or an address")
+		}
 	}
 	f.rules(c.Rules)
 	f.routes(c.Routes)
@@ -86,6 +93,9 @@ func (f *faults) limits(l Limits) {
 	if l.BodyBytes < -1 {
 		f.add("limits.bodyBytes", fmt.Sprintf("%d is out of range", l.BodyBytes), "at least 1 byte, or -1 for no bound")
 	}
+	if l.ParamBodyBytes < 0 || l.ParamBodyBytes > maxParamBody {
+		f.add("limits.paramBodyBytes", fmt.Sprintf("%d is out of range", l.ParamBodyBytes), fmt.Sprintf("1 to %d bytes", maxParamBody))
+	}
 }
 
 func (f *faults) rules(files []RuleFile) {
@@ -109,7 +119,7 @@ func (f *faults) rules(files []RuleFile) {
 			}
 		case Sentinel:
 			if !r.Kind.Supported() {
-				f.add(at+".kind", "it must be said what a Sentinel document's rules are about", "flow, breaker or isolation")
+				f.add(at+".kind", "it must be said what a Sentinel document's rules are about", "flow, breaker, isolation or param")
 			}
 			if r.Dialect > sentinel.Go {
 				f.add(at+".dialect", "no such dialect", "auto, java or go")
@@ -156,6 +166,13 @@ func (f *faults) route(at string, r Route) {
 	for j, m := range r.Methods {
 		if !isToken(m) || m != strings.ToUpper(m) {
 			f.add(fmt.Sprintf("%s.methods[%d]", at, j), fmt.Sprintf("%q is no method", m), "a method in capital letters, as GET")
+		}
+	}
+	if r.PathPattern != "" {
+		if err := nethttp.CheckPathPattern(r.PathPattern); err != nil {
+			f.add(at+".pathPattern", fmt.Sprintf("%q is no pattern: %v", r.PathPattern, err), "a pattern like /orders/{id}")
+		} else if r.Prefix != "" && !below(r.PathPattern, cleanPrefix(r.Prefix)) {
+			f.add(at+".pathPattern", fmt.Sprintf("%q fits no path below %s", r.PathPattern, r.Prefix), "a pattern that begins with the prefix")
 		}
 	}
 	f.upstreams(at, r)

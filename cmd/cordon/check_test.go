@@ -10,19 +10,20 @@ import (
 
 func TestCheck(t *testing.T) {
 	for name, args := range map[string][]string{
-		"check-good":       {"testdata/rules.yaml", "testdata/shop-circuitbreaker-rules.json"},
-		"check-bad":        {"testdata/bad.yaml"},
-		"check-isolation":  {"testdata/isolation.yaml", "testdata/isolation-bad.yaml"},
-		"check-param":      {"testdata/param.yaml", "testdata/param-bad.yaml"},
-		"check-cut":        {"testdata/cut.yaml"},
-		"check-partial":    {"testdata/shop.flow.json"},
-		"check-unclear":    {"testdata/unclear.json"},
-		"check-kind":       {"--kind", "isolation", "testdata/unclear.json"},
-		"check-wrong-kind": {"--kind", "breaker", "testdata/shop.flow.json"},
-		"check-no-kind":    {"--kind", "speed", "testdata/unclear.json"},
-		"check-missing":    {"testdata/none.yaml", "testdata/rules.yaml"},
-		"check-json":       {"--json", "testdata/rules.yaml", "testdata/bad.yaml", "testdata/shop.flow.json", "testdata/cut.yaml"},
-		"check-mixed":      {"testdata/rules.yaml", "testdata/bad.yaml", "testdata/shop.flow.json"},
+		"check-good":           {"testdata/rules.yaml", "testdata/shop-circuitbreaker-rules.json"},
+		"check-bad":            {"testdata/bad.yaml"},
+		"check-isolation":      {"testdata/isolation.yaml", "testdata/isolation-bad.yaml"},
+		"check-param":          {"testdata/param.yaml", "testdata/param-bad.yaml"},
+		"check-sentinel-param": {"testdata/shop-param-rules.json", "testdata/shop.hotspot.json"},
+		"check-cut":            {"testdata/cut.yaml"},
+		"check-partial":        {"testdata/shop.flow.json"},
+		"check-unclear":        {"testdata/unclear.json"},
+		"check-kind":           {"--kind", "isolation", "testdata/unclear.json"},
+		"check-wrong-kind":     {"--kind", "breaker", "testdata/shop.flow.json"},
+		"check-no-kind":        {"--kind", "speed", "testdata/unclear.json"},
+		"check-missing":        {"testdata/none.yaml", "testdata/rules.yaml"},
+		"check-json":           {"--json", "testdata/rules.yaml", "testdata/bad.yaml", "testdata/shop.flow.json", "testdata/cut.yaml"},
+		"check-mixed":          {"testdata/rules.yaml", "testdata/bad.yaml", "testdata/shop.flow.json"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runCordon(t, "", append([]string{"check"}, args...)...).golden(t, name)

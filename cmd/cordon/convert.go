@@ -22,7 +22,7 @@ is listed on the standard error. "-" reads the standard input.
 
 Sentinel keeps each kind of rules in a document of its own. Where the rules need
 several, choose one by --document, or let -o name a folder: all are written
-there, as flow.json, breaker.json and isolation.json.
+there, as flow.json, breaker.json, isolation.json and param.json.
 
 It ends with exit code 0 when every rule was written (parts of it may be lost,
 which is listed), 1 when a rule or the document was refused or a rule could not
@@ -33,7 +33,7 @@ be written, and 2 when a file cannot be read or written.`,
 	flags := cmd.Flags()
 	flags.StringVar(&c.to, "to", "", "the form to write: "+rulefile.Formats())
 	flags.StringVar(&c.kind, "kind", "", "what the Sentinel document to read is about: "+rulefile.Kinds())
-	flags.StringVar(&c.document, "document", "", "which Sentinel document to write: flow, breaker or isolation")
+	flags.StringVar(&c.document, "document", "", "which Sentinel document to write: flow, breaker, isolation or param")
 	flags.StringVarP(&c.output, "output", "o", "", "the file or folder to write to, instead of the standard output")
 	if err := cmd.MarkFlagRequired("to"); err != nil {
 		panic(err) // the flag is defined above

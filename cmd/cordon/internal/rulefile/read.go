@@ -19,7 +19,7 @@ import (
 const Stdin = "<stdin>"
 
 // Kinds lists the kinds of Sentinel documents that can be read, for help texts.
-func Kinds() string { return "flow, breaker (or degrade) or isolation" }
+func Kinds() string { return "flow, breaker (or degrade), isolation or param (or hotspot)" }
 
 // ReadFile reads the document in a file, or in stdin when path is "-". kind is what a Sentinel document is about, "" to tell by its name and keys. The
 // error says that the file cannot be read, or that it cannot be told what is in it; what is wrong with the document is in the document.

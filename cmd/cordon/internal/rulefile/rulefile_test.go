@@ -33,6 +33,8 @@ func TestReadTellsWhoseDocumentItIs(t *testing.T) {
 		"go by its name":              {"app-isolation-rules", `[{"resource":"a","threshold":1}]`, "", SentinelGo, "isolation"},
 		"said":                        {"x", `[{"resource":"a","threshold":1}]`, "isolation", SentinelGo, "isolation"},
 		"said in Sentinel's own word": {"x", `[{"resource":"a","grade":1,"count":0.5,"timeWindow":5}]`, "degrade", SentinelJava, "breaker"},
+		"java values by its keys":     {"x", `[{"resource":"a","paramIdx":0,"count":1}]`, "", SentinelJava, "param"},
+		"go values, said":             {"x", `[{"resource":"a","metricType":0,"threshold":1}]`, "hotspot", SentinelGo, "param"},
 		"empty list tells no dialect": {"app.flow.json", `[]`, "", Sentinel, "flow"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,6 +139,26 @@ func TestWrittenRulesAreReadBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, parts)
 	require.Empty(t, lost)
+}
+
+// Limits by value are written natively and to the Sentinel whose paths they have.
+func TestWrittenValueRulesAreReadBack(t *testing.T) {
+	d, err := Read("app-param-rules", []byte(`[{"id":1,"resource":"a","paramIdx":0,"count":5,"burstCount":2,"paramFlowItemList":[{"object":"7","count":9,"classType":"int"}]}]`), "")
+	require.NoError(t, err)
+	for format, losses := range map[Format]int{Native: 0, SentinelJava: 0, SentinelGo: 1} {
+		parts, lost, err := Write(d.Rules, format)
+		require.NoError(t, err)
+		require.Empty(t, lost)
+		require.Len(t, parts, 1)
+		require.Len(t, parts[0].Losses, losses, format)
+		back, err := Read(parts[0].FileName(), parts[0].Data, parts[0].Kind)
+		require.NoError(t, err)
+		require.True(t, back.OK(), "%v", back.Problems)
+		if format == SentinelGo {
+			back.Rules.Param[0].Param = d.Rules.Param[0].Param // which is what was lost
+		}
+		require.Equal(t, d.Rules.Param, back.Rules.Param, format)
+	}
 }
 
 // Isolation rules are written natively, and never lost in silence.

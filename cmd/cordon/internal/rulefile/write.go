@@ -58,9 +58,6 @@ func Write(rules cordon.Rules, format Format) (parts []Part, lost []sentinel.Los
 		lost = append(lost, sentinel.Loss{Kind: "isolation", RuleID: r.ID, Omitted: true,
 			Reason: "Sentinel has no rules that take instances out of service (its isolation rules limit concurrency)"})
 	}
-	for _, r := range rules.Param {
-		lost = append(lost, sentinel.Loss{Kind: "param", RuleID: r.ID, Omitted: true, Reason: "limits by value are not written to Sentinel's documents"})
-	}
 	return parts, lost, nil
 }
 
@@ -75,6 +72,9 @@ func kindsNeeded(rules cordon.Rules, format Format) []sentinel.Kind {
 	}
 	if len(rules.Breaker) > 0 {
 		kinds = append(kinds, sentinel.Breaker)
+	}
+	if len(rules.Param) > 0 {
+		kinds = append(kinds, sentinel.Param)
 	}
 	return kinds
 }
