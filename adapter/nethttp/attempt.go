@@ -45,13 +45,27 @@ func attemptOutcome(a *Attempt) isolation.Outcome {
 		return isolation.Failure
 	case a.Err == nil:
 		return isolation.Success
-	// A transport may report the context's cause, or an error of its own, for a request that its caller cancelled.
-	case errors.Is(a.Request.Context().Err(), context.Canceled), errors.Is(a.Err, context.Canceled), errors.Is(a.Err, cordon.ErrBlocked):
+	case errors.Is(a.Err, cordon.ErrBlocked), cancelledBeneath(a):
 		return isolation.Ignored
+	case givenUp(a):
+		if a.Status != 0 {
+			return isolation.Ignored // how much of an answer somebody reads is his affair
+		}
+		return isolation.Abandoned
 	case localError(a.Err):
 		return isolation.LocalError
 	}
 	return isolation.Failure
+}
+
+// givenUp reports whether the caller gave an exchange up, before his deadline. A transport may report the context's cause, or an error of its own, for that.
+func givenUp(a *Attempt) bool {
+	return !tooSlow(a.Err) && errors.Is(callersEnd(a.Request), context.Canceled)
+}
+
+// cancelledBeneath reports whether a transport gave an exchange up that its caller still waits for.
+func cancelledBeneath(a *Attempt) bool {
+	return !tooSlow(a.Err) && errors.Is(a.Err, context.Canceled) && callersEnd(a.Request) == nil
 }
 
 // judge asks PoolConfig.Outcome, if there is one, about an attempt whose Default is set.
@@ -87,6 +101,7 @@ type attempt struct {
 	status   int
 	header   http.Header
 	answered time.Duration // the reading at which the response's header came
+	limit    *tryLimit     // nil: no bound
 	ended    atomic.Bool   // whoever reads, whoever closes, and the context may all end it
 }
 
@@ -124,13 +139,14 @@ func (p *Pool) url(address string) *url.URL {
 // send makes the exchange.
 func (a *attempt) send(body io.ReadCloser) (*http.Response, error) {
 	a.req.Body = body
+	caller := a.req.Context()
 	returned := false
 	defer func() {
 		if !returned {
 			a.drop() // a panic of Base, which goes on and is not the instance's doing
 		}
 	}()
-	res, err := a.pool.cfg.Base.RoundTrip(&a.req)
+	res, err := a.exchange()
 	returned = true
 	switch {
 	case err != nil:
@@ -139,13 +155,23 @@ func (a *attempt) send(body io.ReadCloser) (*http.Response, error) {
 		a.finish(errNoResponse)
 	default:
 		a.status, a.header, a.answered = res.StatusCode, res.Header, a.pool.cfg.Clock.Now()
-		if lasting(res) {
-			a.finish(nil)
-		} else {
-			follow(a.req.Context(), res, a)
-		}
+		a.answer(caller, res)
 	}
 	return res, err
+}
+
+// answer waits for the end of a response whose header has come.
+func (a *attempt) answer(caller context.Context, res *http.Response) {
+	if !lasting(res) {
+		follow(caller, res, a)
+		return
+	}
+	limit := a.limit
+	a.limit = nil
+	a.finish(nil)
+	if limit != nil {
+		follow(caller, res, limit)
+	}
 }
 
 // lasting reports whether a response goes on for as long as somebody listens.
@@ -161,6 +187,7 @@ func lasting(res *http.Response) bool {
 func (a *attempt) drop() {
 	if a.ended.CompareAndSwap(false, true) {
 		a.call.End(a.pool.cfg.Clock.Now(), isolation.Ignored)
+		a.limit.release()
 	}
 }
 
@@ -177,5 +204,6 @@ func (a *attempt) finish(err error) bool {
 		at = a.pool.cfg.Clock.Now()
 	}
 	a.call.End(at, o)
+	a.limit.release()
 	return true
 }

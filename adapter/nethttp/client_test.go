@@ -320,8 +320,8 @@ func TestEndsOnce(t *testing.T) {
 		wg.Go(cancel)
 		wg.Wait()
 	}
+	waitFor(t, func() bool { return countsOf(eng, "peer.test").inFlight == 0 }) // the context's end may still be at it
 	c := countsOf(eng, "peer.test")
-	require.Zero(t, c.inFlight)
 	require.Equal(t, int64(n), c.succeeded+c.ignored)
 	require.Equal(t, int64(n), judged.Load())
 }

@@ -84,8 +84,8 @@ func clientOutcome(e Ending, classify func(error) cordon.Outcome) cordon.Outcome
 		return cordon.Success
 	}
 	// A transport may report the context's cause, or an error of its own, for a request that its caller cancelled.
-	if ctx := e.Request.Context(); errors.Is(ctx.Err(), context.Canceled) {
-		return classify(ctx.Err())
+	if end := callersEnd(e.Request); errors.Is(end, context.Canceled) {
+		return classify(end)
 	}
 	return classify(e.Err)
 }

@@ -53,8 +53,8 @@ type PoolConfig struct {
 // for so long says nothing about now.
 //
 // By default 429, and 503 with which a peer's cordon refuses, count as isolation.Throttled, other statuses of 500 and above as Failure, and so do time outs, broken
-// connections and bodies that break off; what cannot be connected to is a LocalError, what the caller cancelled (or cordon refused on the way) is Ignored, and all else is
-// Success. PoolConfig.Outcome changes that.
+// connections and bodies that break off; what cannot be connected to is a LocalError, what the caller gave up before
+// the header came is Abandoned, what he gave up later or cordon refused on the way is Ignored, and all else is Success. A http.Client's Timeout is a deadline. PoolConfig.Outcome changes that.
 type Pool struct {
 	cfg      PoolConfig
 	group    *isolation.Group
@@ -194,6 +194,9 @@ func (p *Pool) trying(req *http.Request, ask balance.Request, a *attempt) (*http
 	body := out.first()
 	for try := 1; ; try++ {
 		probe := a.call.Probe()
+		if p.bounded(req, try) {
+			a.bound(p.cfg.Retry.TryTimeout)
+		}
 		res, err := a.send(body)
 		if res == nil && err == nil || try >= p.cfg.Retry.Tries || !worthRetrying(req, res, err, probe) {
 			return res, err
@@ -210,9 +213,17 @@ func (p *Pool) trying(req *http.Request, ask balance.Request, a *attempt) (*http
 	}
 }
 
+// bounded reports whether a try must end in time for another one.
+func (p *Pool) bounded(req *http.Request, try int) bool {
+	if p.cfg.Retry.TryTimeout == 0 || !idempotent(req) {
+		return false
+	}
+	return try < min(p.cfg.Retry.Tries, len(p.group.View(p.cfg.Clock.Now()).Candidates))
+}
+
 // another begins an attempt at an instance that has not had the request; nil if there must be none.
 func (p *Pool) another(out *outgoing, ask balance.Request) (a *attempt, body io.ReadCloser) {
-	if out.req.Context().Err() != nil {
+	if callersEnd(out.req) != nil {
 		return nil, nil
 	}
 	took, ok := p.budget.take(p.cfg.Clock.Now())

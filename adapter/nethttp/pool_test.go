@@ -310,7 +310,7 @@ func TestPoolLatency(t *testing.T) {
 	require.Equal(t, 70*time.Millisecond, p.instances()["a"].Latency)
 }
 
-// The caller's cancellation says nothing about an instance; its deadline does, as with Transport.
+// The caller may give up for reasons of its own; its deadline is the instance's failure, as with Transport.
 func TestPoolCallersContext(t *testing.T) {
 	t.Parallel()
 	wait := roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -327,7 +327,7 @@ func TestPoolCallersContext(t *testing.T) {
 		defer stop()
 		_, err = p.RoundTrip(get(t, deadline))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Equal(t, []isolation.Outcome{isolation.Ignored, isolation.Failure}, p.outcomes())
+		require.Equal(t, []isolation.Outcome{isolation.Abandoned, isolation.Failure}, p.outcomes())
 		require.Len(t, p.sent, 2, "a context that is done is not tried again with")
 	})
 }
@@ -439,6 +439,7 @@ func TestPoolFaultySettings(t *testing.T) {
 		{hosts("a"), func(c *nethttp.PoolConfig) { c.Retry.Tries = -1 }, "retry.tries"},
 		{hosts("a"), func(c *nethttp.PoolConfig) { c.Retry.Budget = 1.01 }, "retry.budget"},
 		{hosts("a"), func(c *nethttp.PoolConfig) { c.Retry.MinPerSecond = 1e5 }, "retry.minPerSecond"},
+		{hosts("a"), func(c *nethttp.PoolConfig) { c.Retry.TryTimeout = time.Microsecond }, "retry.tryTimeout"},
 		{hosts("a", "a"), func(*nethttp.PoolConfig) {}, "targets[1].url"},
 	} {
 		cfg := nethttp.PoolConfig{Clock: clock.NewManual()}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/rule"
@@ -29,7 +30,13 @@ type Retry struct {
 	// MinPerSecond is how many retries there may be per second if Budget allows fewer, .01 to 10,000; default 3. Up to ten seconds' worth may be saved up, and is
 	// at the start.
 	MinPerSecond float64 `rule:"minPerSecond"`
+	// TryTimeout is how long an instance may take until its response's header comes, 1ms to 24h; default: as long as Base and the caller let it. Then it has failed, and another one is
+	// asked. It should be well above what slow requests take, and holds only where the request may be seen twice and there is another try to come, and another instance in
+	// service: what is sent last may take longer. (If the budget turns out to be empty then, the request fails.)
+	TryTimeout time.Duration `rule:"tryTimeout"`
 }
+
+const maxTryTimeout = 24 * time.Hour
 
 // WithDefaults returns the settings with every default spelled out.
 func (r Retry) WithDefaults() Retry {
@@ -58,6 +65,11 @@ func (r Retry) Problems() rule.Problems {
 	within("tries", float64(r.Tries), 1, 10)
 	within("budget", r.Budget, .001, 1)
 	within("minPerSecond", r.MinPerSecond, .01, 10_000)
+	if d := r.TryTimeout; d != 0 && (d < time.Millisecond || d > maxTryTimeout) {
+		problems = append(problems, rule.Problem{
+			Index: -1, Field: "tryTimeout", Message: fmt.Sprintf("%v is out of range", d), Want: fmt.Sprintf("%v to %v", time.Millisecond, maxTryTimeout),
+		})
+	}
 	return problems
 }
 
