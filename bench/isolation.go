@@ -1,8 +1,12 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/cordon-go/cordon/balance"
@@ -104,6 +108,64 @@ func (f *Fleet) UpdateList(group int) {
 	list := f.lists[group]
 	list[f.updates%len(list)].Address = fmt.Sprintf("10.255.%d.%d:20880", f.updates/250%250, f.updates%250)
 	f.groups[group].Update(f.listed, list)
+}
+
+// Bare is what a strategy takes without isolation: a choice among addresses, and a count of calls under way where the strategy looks at it.
+type Bare struct {
+	strategy  balance.Strategy
+	addresses []string
+	flights   []atomic.Int64
+	points    []uint64 // of a hash ring, sorted
+	owners    []int32  // of the points
+	turn      atomic.Uint64
+	random    *rand.Rand
+	last      string
+}
+
+// NewBare returns the bare strategy for so many instances.
+func NewBare(instances int, s balance.Strategy) *Bare {
+	const pointsEach = 100 // as is usual for hash rings
+	b := &Bare{strategy: s, flights: make([]atomic.Int64, instances), random: rand.New(rand.NewPCG(1, 2))}
+	type point struct {
+		at    uint64
+		owner int32
+	}
+	var ring []point
+	for i := range instances {
+		b.addresses = append(b.addresses, fmt.Sprintf("10.0.0.%d:20880", i))
+		for range pointsEach {
+			ring = append(ring, point{b.random.Uint64(), int32(i)})
+		}
+	}
+	slices.SortFunc(ring, func(a, b point) int { return cmp.Compare(a.at, b.at) })
+	for _, p := range ring {
+		b.points, b.owners = append(b.points, p.at), append(b.owners, p.owner)
+	}
+	return b
+}
+
+// Pick chooses n times.
+func (b *Bare) Pick(n int) {
+	count := len(b.addresses)
+	for i := range n {
+		at := 0
+		switch b.strategy {
+		case balance.LeastInFlight:
+			one, other := b.random.IntN(count), b.random.IntN(count)
+			if at = one; b.flights[other].Load() < b.flights[one].Load() {
+				at = other
+			}
+		case balance.ConsistentHash:
+			k, _ := slices.BinarySearch(b.points, uint64(i)*0x9e3779b97f4a7c15)
+			at = int(b.owners[k%len(b.owners)])
+		default:
+			b.last = b.addresses[b.turn.Add(1)%uint64(count)]
+			continue
+		}
+		b.flights[at].Add(1)
+		b.last = b.addresses[at]
+		b.flights[at].Add(-1)
+	}
 }
 
 // BytesPerInstance returns the bytes that an instance takes, all told: in its group and in its balancer, without its address and the list that the host holds.

@@ -34,8 +34,9 @@ func instances(rounds int, length time.Duration) ([]Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		works = append(works, &work{
-			name: "pick and report among 1000, " + s.name, floor: oneRead, target: 6,
+		bare := &work{name: "bare " + s.name, silent: true, run: bench.NewBare(many, s.strategy).Pick}
+		works = append(works, bare, &work{
+			name: "pick and report among 1000, over bare " + s.name, floor: oneRead, target: 6, less: bare,
 			run: func(n int) {
 				if err := f.PickAndReport(0, n); err != nil {
 					panic(err)
