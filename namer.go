@@ -33,6 +33,7 @@ func (n *Namer) Name(ctx context.Context, req *Request) string {
 		p = new(paramCall)
 	}
 	p.call = extractor.Call{Context: ctx, Resource: req.Resource, Origin: req.Origin, Method: req.Method, Args: req.Args, Carrier: req.Carrier}
+	p.used = true
 	err := n.path.extract(&p.call, &p.values)
 	name := req.Resource
 	if p.values.Len() > 0 {

@@ -174,6 +174,7 @@ func (s *paramState) refusalsOf(limit float64) *refusals {
 type paramCall struct {
 	call   extractor.Call
 	values extractor.List
+	used   bool // the list
 	held   []heldParam
 	back   []paramflow.Permit // those of one limiter that are given back
 	waits  bool
@@ -213,7 +214,10 @@ func (e *Engine) putParamCall(p *paramCall) {
 		return
 	}
 	p.call = extractor.Call{}
-	p.values.Reset()
+	if p.used {
+		p.values.Reset()
+		p.used = false
+	}
 	clear(p.held)
 	if p.held = p.held[:0]; cap(p.held) > mostHeld {
 		p.held, p.back = nil, nil
@@ -281,11 +285,14 @@ func (t *table) reserveParam(s *paramState, c *caller, h *hold, cost int, req *R
 		return nil
 	}
 	p := t.paramCall(c, h, req)
-	p.values.Reset()
+	if p.used {
+		p.values.Reset()
+	}
+	p.used = true
 	if err := s.path.extract(&p.call, &p.values); err != nil && !s.unreadable(t.res.eng, req, err) {
 		return t.faulted(s, c)
 	}
-	if s.path.path.NeedsBody() {
+	if s.path.needsBody {
 		c.now = t.res.eng.clock.Now() // the body may have been long in coming
 	}
 	first := len(p.held)

@@ -16,6 +16,8 @@ type paramPath struct {
 	path *extractor.Path
 	// own tells that extractors of one's own are in it. They see the call, so they get one that nobody else will.
 	own bool
+	// needsBody tells that it looks into the body.
+	needsBody bool
 }
 
 // compilePath compiles a path with the engine's options.
@@ -24,7 +26,7 @@ func (e *Engine) compilePath(path string) (*paramPath, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &paramPath{path: p}
+	c := &paramPath{path: p, needsBody: p.NeedsBody()}
 	if len(e.cfg.paths.Named) > 0 {
 		_, err := extractor.Compile(path, extractor.Options{})
 		c.own = err != nil
