@@ -21,8 +21,7 @@ type groups struct {
 // group is a group of instances with the rule that it follows.
 type group struct {
 	*isolation.Group
-	eng  *Engine
-	rule *isolation.Rule // nil for none; guarded by applyMu
+	eng *Engine
 
 	// mu guards the events on their way to the observers. A rule is set while applyMu is held, under which nobody may be told anything, since
 	// observers may call the engine: what that decides waits.
@@ -34,17 +33,21 @@ type group struct {
 
 // NewGroup returns a new group for the instances of a service: see package isolation for its use. It follows the isolation rule that matches the
 // service's name, through all edits of the rules and without losing a quarantine, until it is closed; of several rules in the most specific layer
-// that matches, the first one written decides. While none does, all instances are in service. Its readings of time are those of the engine's clock.
+// that matches, the first one written decides. While none does, all instances are in service. Its readings of time are those of the engine's clock. The name "" is
+// a service's as any other: no rule is for it by name, but those by pattern that match it and the default are.
 //
 // Every call makes another group, and each judges by its own calls alone: make one per service and channel, or route, and Close it with that. The engine
 // holds it until then, so the number of groups and of their instances is the caller's to bound. A group of a closed engine has no rule.
-func (e *Engine) NewGroup(service string) *isolation.Group {
+func (e *Engine) NewGroup(service string) *isolation.Group { return e.NewNamedGroup(service, "") }
+
+// NewNamedGroup is NewGroup, of a group with a name: what tells it, in snapshots and events, from others of the same service.
+func (e *Engine) NewNamedGroup(service, name string) *isolation.Group {
 	e.applyMu.Lock()
 	defer e.applyMu.Unlock()
 	g := &group{eng: e}
 	var err error
 	g.Group, err = isolation.NewGroup(service, isolation.Config{
-		Now: e.clock.Now(), OnEvent: g.happened, OnClose: func() { e.groups.remove(service, g) },
+		Now: e.clock.Now(), Name: name, OnEvent: g.happened, OnClose: func() { e.groups.remove(service, g) },
 	})
 	if err != nil {
 		panic(err) // only a rule can be wrong, and there is none yet
@@ -65,7 +68,8 @@ func (e *Engine) Groups() []*isolation.Group {
 }
 
 // PinInstance keeps an instance in service (in) or out of it by hand, in all groups of the service that have it, for that long; 0: until UnpinInstance. It
-// fails if no group has it (isolation.ErrUnknownInstance), or one of them refuses, as for the last instance in service; the others are pinned all the same.
+// fails if no group has it (isolation.ErrUnknownInstance), or one of them refuses, as for the last instance in service; the others are pinned all the same. A pin
+// is the groups' that there are: one that is made later has none.
 func (e *Engine) PinInstance(service, address string, in bool, length time.Duration) error {
 	now := e.clock.Now()
 	return e.groups.each(service, address, func(g *isolation.Group) error { return g.Pin(now, address, in, length) })
@@ -151,17 +155,12 @@ func (s *groups) each(service, address string, do func(*isolation.Group) error) 
 	return nil
 }
 
-// follow brings the group the rule that a ruleset has for it. The caller holds applyMu.
+// follow brings the group the rule that a ruleset has for it, also if somebody else has set another one meanwhile. The caller holds applyMu.
 func (g *group) follow(set *ruleset) {
-	r := set.service(g.Service())
-	if r == g.rule || r != nil && g.rule != nil && r.Equal(*g.rule) {
-		return
-	}
-	g.rule = r
 	g.mu.Lock()
 	g.setting = true
 	g.mu.Unlock()
-	err := g.SetRule(g.eng.clock.Now(), r)
+	err := g.SetRule(g.eng.clock.Now(), set.service(g.Service()))
 	g.mu.Lock()
 	g.setting = false
 	g.mu.Unlock()

@@ -126,6 +126,35 @@ func TestGroupsFollowTheRules(t *testing.T) {
 	require.Equal(t, "", followed(e, e.NewGroup("mail")))
 }
 
+// A group's rule is the engine's: one that somebody else sets holds until the engine's rules for isolation change.
+func TestRulesSetByOthersAreReplaced(t *testing.T) {
+	t.Parallel()
+	e, clk := newTest(t, isolationRules(forAll("all")))
+	g := e.NewGroup("orders")
+	require.NoError(t, g.SetRule(clk.Now(), &isolation.Rule{ID: "mine"}))
+	require.Equal(t, "mine", followed(e, g))
+	apply(t, e, isolationRules(forAll("all"), isolation.Rule{ID: "mail", Service: rule.Name("mail")}))
+	require.Equal(t, "all", followed(e, g))
+}
+
+// "" is a name as any other.
+func TestServiceWithoutAName(t *testing.T) {
+	t.Parallel()
+	e, clk := newTest(t, isolationRules(forAll("all")))
+	g := e.NewGroup("")
+	require.Equal(t, "all", followed(e, g))
+	apply(t, e, isolationRules(forAll("all"), isolation.Rule{ID: "some", Service: rule.Wildcard("?*")}))
+	require.Equal(t, "all", followed(e, g))
+	apply(t, e, isolationRules(forAll("all"), isolation.Rule{ID: "any", Service: rule.Wildcard("*")}))
+	require.Equal(t, "any", followed(e, g))
+	g.Update(clk.Now(), []isolation.Instance{{Address: "a"}, {Address: "b"}})
+	require.NoError(t, e.PinInstance("", "a", false, 0))
+	require.Len(t, g.View(clk.Now()).Candidates, 1)
+	later := e.NewGroup("")
+	later.Update(clk.Now(), []isolation.Instance{{Address: "a"}, {Address: "b"}})
+	require.Len(t, later.View(clk.Now()).Candidates, 2, "a group made later has no pins of others")
+}
+
 // Law 2: no edit of the rules, and no other rule in its place, ends a quarantine or forgets a strike. faults #40
 func TestEditKeepsQuarantine(t *testing.T) {
 	t.Parallel()

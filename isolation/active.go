@@ -7,7 +7,8 @@ import (
 	"github.com/cordon-go/cordon/clock"
 )
 
-// Waiting appends the addresses of the instances in quarantine to dst and returns it: those whose wait an active check may shorten (see Checked).
+// Waiting appends to dst the addresses of the instances in quarantine whose wait an active check would shorten by now (see Checked), and returns it. Those that are
+// out for no longer than the rule's Base anyhow are not among them.
 func (g *Group) Waiting(now time.Duration, dst []string) []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -20,10 +21,13 @@ func (g *Group) Waiting(now time.Duration, dst []string) []string {
 	return dst
 }
 
-// RunChecks checks the instances in quarantine, one after the other, every so often (1ms at least), until ctx is done. check is asked whether the one at that address works;
-// an answer without error shortens the wait as Checked says, and never more: only calls that succeed bring an instance back. Each check may take as
-// long as the pause between two rounds. RunChecks starts no goroutine: it is to be called in one.
+// RunChecks checks the instances that Waiting names, one after the other, every so often (1ms at least), until ctx is done. check is asked whether the one at that address
+// works; an answer without error shortens the wait as Checked says, and never more: only calls that succeed bring an instance back. A check's context is done after the pause
+// between two rounds, and check must heed it: the next one waits for it. RunChecks starts no goroutine: it is to be called in one. It panics without a clock or a check.
 func (g *Group) RunChecks(ctx context.Context, clk clock.Clock, every time.Duration, check func(ctx context.Context, address string) error) {
+	if clk == nil || check == nil {
+		panic("isolation: RunChecks: there is no clock, or no check; want the clock whose readings the group is given, and what asks an instance")
+	}
 	every = max(every, time.Millisecond)
 	var waiting []string
 	for {

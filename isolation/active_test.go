@@ -126,3 +126,13 @@ func TestRunChecksLimitsEachCheck(t *testing.T) {
 		require.Zero(t, clk.Waiters())
 	})
 }
+
+func TestRunChecksWithoutAClock(t *testing.T) {
+	t.Parallel()
+	const want = "isolation: RunChecks: there is no clock, or no check; want the clock whose readings the group is given, and what asks an instance"
+	p := newPlay(t, Rule{}, 3)
+	require.PanicsWithValue(t, want, func() {
+		p.g.RunChecks(t.Context(), nil, sec, func(context.Context, string) error { return nil })
+	})
+	require.PanicsWithValue(t, want, func() { p.g.RunChecks(t.Context(), clock.NewManual(), sec, nil) })
+}

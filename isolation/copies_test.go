@@ -27,6 +27,15 @@ func TestCopiesThatEndLeaveNoFewerThanNone(t *testing.T) {
 	}
 }
 
+func TestACallThatNeverBegan(t *testing.T) {
+	t.Parallel()
+	var c Call
+	require.Nil(t, c.Member())
+	require.Empty(t, c.Address())
+	require.False(t, c.Probe())
+	c.End(sec, Failure)
+}
+
 func TestCopiesThatEndAtOneTime(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t, Rule{}, 3)

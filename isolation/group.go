@@ -218,7 +218,7 @@ func (g *Group) Report(now time.Duration, address string, o Outcome, latency tim
 	return true
 }
 
-// Close frees what the group holds and calls Config.OnClose. It has no instances from then on. Calls under way may still end.
+// Close frees what the group holds and calls Config.OnClose. It has no instances from then on (its views' error is ErrClosed). Calls under way may still end.
 func (g *Group) Close() {
 	g.mu.Lock()
 	closed := g.closed
@@ -227,7 +227,7 @@ func (g *Group) Close() {
 		g.setList(g.builtAt, nil)
 		g.gone = map[string]remembered{}
 		g.fallback = nil
-		g.build(g.builtAt)
+		g.build(g.builtAt) // which says that it is closed
 		g.pending = nil
 	}
 	g.mu.Unlock()

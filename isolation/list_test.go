@@ -301,7 +301,11 @@ func TestClose(t *testing.T) {
 	g.Close()
 	g.Close()
 	require.Equal(t, 1, closed)
-	require.ErrorIs(t, g.View(sec).Err(), ErrNoInstance)
+	for _, v := range []*View{g.View(sec), g.Settled(sec), g.View(time.Hour)} {
+		require.ErrorIs(t, v.Err(), ErrClosed)
+		require.ErrorIs(t, v.Err(), ErrNoInstance)
+	}
+	require.EqualError(t, ErrClosed, "isolation: the service has no instances: the group is closed")
 	require.Equal(t, Change{}, g.Update(sec, instances(5)))
 	require.Nil(t, g.Member(address(0)))
 	_, ok = m.Begin(sec)

@@ -74,11 +74,16 @@ func (m *Member) Begin(now time.Duration) (Call, bool) {
 	return c, true
 }
 
-// Member returns the instance that is called.
+// Member returns the instance that is called; nil for a Call that never began.
 func (c *Call) Member() *Member { return c.member }
 
-// Address returns the address of the instance that is called.
-func (c *Call) Address() string { return c.member.Address() }
+// Address returns the address of the instance that is called; "" for a Call that never began.
+func (c *Call) Address() string {
+	if c.member == nil {
+		return ""
+	}
+	return c.member.Address()
+}
 
 // Probe reports whether the call decides over the instance's return.
 func (c *Call) Probe() bool { return c.lease != 0 }

@@ -18,13 +18,17 @@ type View struct {
 	// RegionMin, RegionBack and RegionSwitch are the rule's (or the defaults).
 	RegionMin, RegionBack float64
 	RegionSwitch          bool
+
+	closed bool
 }
 
-// Err says why there are no candidates: ErrNoInstance or ErrAllOut; nil if there are.
+// Err says why there are no candidates: ErrNoInstance, ErrClosed or ErrAllOut; nil if there are.
 func (v *View) Err() error {
 	switch {
 	case len(v.Candidates) > 0:
 		return nil
+	case v.closed:
+		return ErrClosed
 	case v.Instances == 0:
 		return ErrNoInstance
 	}
@@ -116,7 +120,7 @@ func (g *Group) build(now time.Duration) {
 	r := &p.rule
 	v := &View{
 		Candidates: make([]Candidate, 0, len(g.list)), Fallback: g.fallback != nil && !r.Shadow,
-		RegionMin: r.RegionMin, RegionBack: r.RegionBack, RegionSwitch: r.RegionSwitch,
+		RegionMin: r.RegionMin, RegionBack: r.RegionBack, RegionSwitch: r.RegionSwitch, closed: g.closed,
 	}
 	due := time.Duration(math.MaxInt64)
 	soon := func(at time.Duration) { due = min(due, max(at, now+1)) }
