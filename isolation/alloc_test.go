@@ -84,7 +84,7 @@ func TestTheRareCallsAllocateNothing(t *testing.T) {
 	})
 }
 
-// An instance takes at most 560 bytes: its member with its detector, its name, its place in the list, in the map and in the view.
+// An instance takes at most 500 bytes: its member with its detector, its name, its place in the list, in the map and in the view.
 func TestBytesPerInstance(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -111,7 +111,7 @@ func TestBytesPerInstance(t *testing.T) {
 	}
 	each := float64(heap()-before) / n
 	t.Logf("%.0f bytes per instance", each)
-	require.Less(t, each, 560.)
+	require.Less(t, each, 500.)
 	runtime.KeepAlive(g)
 	runtime.KeepAlive(list)
 }

@@ -38,12 +38,24 @@ func (s stage) until(later stage) (N, F int64) {
 // before reports whether the stage is the earlier one.
 func (s stage) before(o stage) bool { return int32(s.all.calls-o.all.calls) < 0 }
 
-func (k *mark) stage() stage { return stage{k.own.short(), k.all.short()} }
+// A point is a stage and when it was.
+type point struct {
+	stage
+	at time.Duration
+}
+
+// since returns the instance's results and its peers' since then, as long as they are less than 2^31.
+func (k *point) since(own, all counts) (n, f, N, F int64) {
+	n, f = own.short().since(k.own)
+	N, F = all.short().since(k.all)
+	N, F = others(n, f, N, F)
+	return n, f, N, F
+}
 
 // A test looks at the results since the moment at which the instance began to do worse than its peers.
 type test struct {
-	mark
-	open bool
+	point // at which it began; it looks back over far less than 2^31 results
+	open  bool
 	// withAll is true if the detector compares with all of the group and not with the region; only the slow test's counts.
 	withAll bool
 	// first and last are the stages at which the calls of its failures began, the earliest and the latest.
@@ -61,7 +73,7 @@ const (
 type detector struct {
 	tests [2]test
 	// older and newer are marks at least Rule.LevelTime and Rule.LevelCalls apart: the peers' level is what they did since older.
-	older, newer mark
+	older, newer point
 	// reviewAt is when a sick instance that stays in service is judged again.
 	reviewAt time.Duration
 }
@@ -75,7 +87,7 @@ func (d *detector) clear() {
 // start makes the detector start with these counts, as those of an instance that is new among its peers.
 func (d *detector) start(now time.Duration, own, all counts) {
 	d.clear()
-	d.older = mark{own, all, now}
+	d.older = point{stage{own.short(), all.short()}, now}
 	d.newer = d.older
 }
 
@@ -85,13 +97,14 @@ func (d *detector) start(now time.Duration, own, all counts) {
 // began is the stage at which the failed call began. withAll says whose counts all are: should it differ from the last time, the detector begins anew.
 func (d *detector) judge(now time.Duration, p *params, own, all counts, began stage, withAll bool, flight int64, size float64) (Evidence, bool) {
 	r := &p.rule
-	before := mark{own.less(), all.less(), now}
+	before := point{stage{own.less().short(), all.less().short()}, now}
 	if d.tests[slow].withAll != withAll {
 		review := d.reviewAt
-		d.start(now, before.own, before.all)
+		d.start(now, own.less(), all.less())
 		d.tests[slow].withAll, d.reviewAt = withAll, review
 	}
-	if group, _ := all.since(d.newer.all); now-d.newer.at >= r.LevelTime && group >= int64(r.LevelCalls) {
+	// More than 2^31 results since then seem less than none.
+	if group := int64(int32(uint32(all.calls) - d.newer.all.calls)); now-d.newer.at >= r.LevelTime && (group >= int64(r.LevelCalls) || group < 0) {
 		d.older, d.newer = d.newer, before
 	}
 	if now < d.reviewAt {
@@ -112,7 +125,7 @@ func (d *detector) judge(now time.Duration, p *params, own, all counts, began st
 		switch {
 		case !t.open, float64(f-1) <= float64(n-1)*least, n > int64(r.MaxWindowCalls), now-t.at > r.MaxWindowAge:
 			// f - least×n falls only between failures, so one look at each failure is all that the change point takes.
-			*t = test{mark: before, open: true, withAll: t.withAll, first: began, last: began, underWay: int32(min(flight, math.MaxInt32))}
+			*t = test{point: before, open: true, withAll: t.withAll, first: began, last: began, underWay: int32(min(flight, math.MaxInt32))}
 			continue
 		}
 		if began.before(t.first) {
@@ -150,7 +163,7 @@ func (d *detector) judge(now time.Duration, p *params, own, all counts, began st
 
 // bound is how strong the evidence must be: more among many instances and at many calls, which give more chances for a false alarm.
 func (d *detector) bound(now time.Duration, p *params, all counts, size float64) float64 {
-	calls, _ := all.since(d.older.all)
+	calls, _ := all.short().since(d.older.all)
 	bound := p.rule.Evidence + p.logInstances
 	if span := (now - d.older.at).Seconds(); span > 0 && size > 0 {
 		bound += max(0, math.Log(float64(calls)/span/size/p.rule.RateRef))

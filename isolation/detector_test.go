@@ -99,7 +99,7 @@ func TestTheWindowsEnds(t *testing.T) {
 	require.Zero(t, s.tests[slow].own.calls)
 	s.good(98)
 	s.fail() // the 1001st
-	require.EqualValues(t, 1001, s.own.calls-s.tests[slow].own.calls+1000)
+	require.EqualValues(t, 1001, uint32(s.own.calls)-s.tests[slow].own.calls+1000)
 
 	s = newSheet(Rule{MaxWindowAge: time.Minute, MinFailures: 20}, 5)
 	s.fail()
