@@ -183,8 +183,12 @@ func (e *Engine) notifyBreaker(ev BreakerEvent) {
 }
 
 func (e *Engine) notifyIsolation(ev IsolationEvent) {
-	e.log.info("isolation", "service", ev.Service, "instance", ev.Address, "event", ev.Kind, "reason", ev.Reason, "rule", ev.RuleID,
-		"strikes", ev.Strikes, "sick", ev.Sick, "instances", ev.Instances, "shadow", ev.Shadow)
+	args := []any{"service", ev.Service, "instance", ev.Address, "event", ev.Kind, "reason", ev.Reason, "rule", ev.RuleID,
+		"strikes", ev.Strikes, "sick", ev.Sick, "instances", ev.Instances, "shadow", ev.Shadow}
+	if ev.Group != "" {
+		args = append(args, "group", ev.Group)
+	}
+	e.log.info("isolation", args...)
 	for _, o := range e.cfg.observers {
 		if o.Isolation != nil {
 			e.guard("observer of isolation", ev.Service, func() { o.Isolation(ev) })

@@ -75,7 +75,7 @@ func (b *Balancer) zone(p *plan, now time.Duration) {
 func (b *Balancer) update(view *isolation.View, now time.Duration) {
 	if b.regions == nil {
 		g, err := isolation.NewGroup(b.group.Service(), isolation.Config{
-			Rule: regionRule(), Now: now, Seed: b.source.next(), OnEvent: b.options.OnRegion,
+			Rule: regionRule(), Now: now, Name: b.group.Name(), Seed: b.source.next(), OnEvent: b.options.OnRegion,
 		})
 		if err != nil {
 			panic(err) // the rule is ours

@@ -94,6 +94,8 @@ type Event struct {
 	Service string
 	Address string
 	Region  string
+	// Group is the group's name, which tells it from others of the same service; "" if it has none.
+	Group string
 	// Kind is what happened, At the reading of the clock at which it did.
 	Kind EventKind
 	At   time.Duration

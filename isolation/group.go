@@ -16,6 +16,8 @@ type Config struct {
 	Rule *Rule
 	// Now is the reading of the clock at which the group is made.
 	Now time.Duration
+	// Name tells the group from others of the same service, in snapshots and events: as that of a route. May be empty.
+	Name string
 	// OnEvent is told of every decision, in order, with no lock held; it may call the group. May be nil.
 	OnEvent func(Event)
 	// OnClose is called once, by Close. May be nil.
@@ -141,6 +143,9 @@ func usable(r *Rule) error {
 // Service returns the service's name.
 func (g *Group) Service() string { return g.service }
 
+// Name returns what tells the group from others of the same service; it may be empty.
+func (g *Group) Name() string { return g.cfg.Name }
+
 // SetRule changes the rule; nil: all instances are in service from now on, and quarantines are forgotten. With another rule quarantines,
 // strikes and what was counted go on; under one in shadow all are in service, and the strikes taken there are forgotten when it leaves the shadow. A rule with a fault is
 // refused (rule.Problems) and the old one stays. The rule of a group of a cordon.Engine is the engine's to set: another one holds until an edit of the engine's rules
@@ -242,7 +247,7 @@ func (g *Group) event(e Event) {
 		return
 	}
 	p := g.params.Load()
-	e.Service, e.RuleID, e.Shadow = g.service, p.rule.ID, p.rule.Shadow
+	e.Service, e.Group, e.RuleID, e.Shadow = g.service, g.cfg.Name, p.rule.ID, p.rule.Shadow
 	if e.Instances == 0 {
 		e.Sick, e.Instances = g.counted.sick, g.counted.instances
 	}

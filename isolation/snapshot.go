@@ -10,6 +10,8 @@ import (
 type Snapshot struct {
 	// Service is the group's.
 	Service string `json:"service"`
+	// Group is the group's name, which tells it from others of the same service; "" if it has none.
+	Group string `json:"group,omitempty"`
 	// RuleID is the id of the rule in force, "" if there is none.
 	RuleID string `json:"rule,omitempty"`
 	// Shadow is true if the rule only says what it would do.
@@ -60,7 +62,7 @@ func (g *Group) Snapshot(now time.Duration) Snapshot {
 	defer g.mu.Unlock()
 	p := g.params.Load()
 	s := Snapshot{
-		Service: g.service, RuleID: p.rule.ID, Shadow: p.rule.Shadow, Fallback: g.fallback != nil, Fallbacks: g.fallbacks, Quarantines: g.putOut,
+		Service: g.service, Group: g.cfg.Name, RuleID: p.rule.ID, Shadow: p.rule.Shadow, Fallback: g.fallback != nil, Fallbacks: g.fallbacks, Quarantines: g.putOut,
 		Out: g.counted.out, Held: g.counted.held, Remembered: len(g.gone), Instances: make([]InstanceSnapshot, 0, len(g.list)),
 	}
 	if g.fallback != nil {
