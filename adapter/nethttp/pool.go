@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -22,9 +23,12 @@ import (
 type PoolConfig struct {
 	// Base sends requests to instances; default http.DefaultTransport, which keeps only two idle connections to each.
 	Base http.RoundTripper
-	// Clock is the one whose readings the group is used with. Required: two clocks have nothing to do with each other.
+	// Name tells the pool's group from others of the same service, in snapshots and events; default: none. NewGroupPool does not need it: its group has its own.
+	Name string
+	// Clock is the one whose readings the group is used with: two clocks have nothing to do with each other. NewGroupPool requires it; NewPool takes the engine's, whatever is
+	// set here.
 	Clock clock.Clock
-	// Balance says how an instance is chosen, and which region is the own one.
+	// Balance says how an instance is chosen, and which region is the own one: Pool.Problems tells of one that no instance is in.
 	Balance balance.Options
 	// HashBy returns what balance.ConsistentHash goes by, as a user's id: requests with the same go to the same instance, in all processes with the same targets. Those
 	// for which it returns "" go anywhere. Required for that strategy; of no use to others. It must be safe for concurrent use.
@@ -65,7 +69,7 @@ type Pool struct {
 	closes   bool       // the group is the pool's own
 }
 
-// NewPool returns a pool of the engine: of a group of instances that follows the engine's isolation rules for that service. The engine's clock need not be given. The
+// NewPool returns a pool of the engine: of a group of instances that follows the engine's isolation rules for that service. The
 // error is rule.Problems if a target or a setting is wrong. Close it when it is not needed any more.
 func NewPool(eng *cordon.Engine, service string, list []Target, cfg PoolConfig) (*Pool, error) {
 	if eng == nil {
@@ -79,7 +83,7 @@ func NewPool(eng *cordon.Engine, service string, list []Target, cfg PoolConfig) 
 			fault(err)
 		}
 	}
-	group := eng.NewGroup(service)
+	group := eng.NewNamedGroup(service, cfg.Name)
 	p, err := NewGroupPool(group, list, cfg)
 	if err != nil {
 		group.Close()
@@ -142,6 +146,30 @@ func (p *Pool) Update(list []Target) (isolation.Change, error) {
 	defer p.updating.Unlock()
 	p.urls.Store(&ready.urls)
 	return p.group.Update(p.cfg.Clock.Now(), ready.instances), nil
+}
+
+// Problems returns what is in force but probably not what was meant, as warnings (rule.Problem.Warning): an own region (PoolConfig.Balance) that no instance of the list
+// is in, mostly a misspelt name, with which requests go anywhere. There may be one for as long as the list of a registry is not complete.
+func (p *Pool) Problems() rule.Problems {
+	own := p.cfg.Balance.Region
+	if own == "" {
+		return nil
+	}
+	var known []string
+	for _, in := range p.group.Snapshot(p.cfg.Clock.Now()).Instances {
+		if in.Region == own {
+			return nil
+		}
+		if in.Region != "" {
+			known = append(known, in.Region)
+		}
+	}
+	slices.Sort(known)
+	want := "a region that instances are in"
+	if known = slices.Compact(known); len(known) > 0 {
+		want = "one of " + strings.Join(known[:min(len(known), 10)], ", ")
+	}
+	return rule.Problems{{Index: -1, Field: "balance.region", Message: fmt.Sprintf("no instance is in %q", own), Want: want, Warning: true}}
 }
 
 // Close frees the group if the pool is an engine's, and idle connections. Requests under way may end; new ones fail.

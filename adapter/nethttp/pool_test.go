@@ -539,6 +539,15 @@ func TestPoolOwnRegion(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NotContains(t, p.sent, "b")
+	require.Empty(t, p.Problems())
+	_, err := p.Update(list[1:2])
+	require.NoError(t, err)
+	require.EqualError(t, p.Problems()[0], `warning: balance.region: no instance is in "eu"; want one of us`)
+	_, err = p.Update(hosts("a"))
+	require.NoError(t, err)
+	require.EqualError(t, p.Problems()[0], `warning: balance.region: no instance is in "eu"; want a region that instances are in`)
+	require.True(t, p.Problems()[0].Warning)
+	require.Empty(t, newPool(t, hosts("a"), answers{}).Problems())
 }
 
 // The pool isolates by the engine's rules, and the rules edited; the guard around it sees each request once.
@@ -550,8 +559,9 @@ func TestPoolOfEngine(t *testing.T) {
 		Breaker:   []breaker.Rule{{ID: "b", Resource: rule.Name("orders"), Trip: breaker.Consecutive, Threshold: 1000, Open: day}},
 	}, cordon.WithClock(clk))
 	base := answers{"b": answer(500, http.NoBody), "c": answer(503, http.NoBody)}
-	pool, err := nethttp.NewPool(eng, "orders", hosts("a", "b", "c", "d", "e"), nethttp.PoolConfig{Base: base})
+	pool, err := nethttp.NewPool(eng, "orders", hosts("a", "b", "c", "d", "e"), nethttp.PoolConfig{Base: base, Name: "mine"})
 	require.NoError(t, err)
+	require.Equal(t, "mine", eng.Snapshot().Services[0].Group)
 	client := &http.Client{Transport: nethttp.Transport(eng, pool, named("orders"))}
 	failed := 0
 	for range 3000 {
