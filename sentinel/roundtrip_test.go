@@ -267,10 +267,10 @@ func canonicalBreaker(b breaker.Rule) breaker.Rule {
 func drawParam(t *rapid.T) paramflow.Rule {
 	p := paramflow.Rule{
 		Resource: drawMatch(t),
-		Param: rapid.SampledFrom([]string{"arg[0]", "arg[0][*?]", "arg[-1]", "arg[ 7 ][ *? ]", "arg[0][*]", "value.uid", `value["x y"]`, `value['it\'s \u00e9']`, "arg[0].id", "arg[0] + method", "uid",
-			"header.x", "value.a + value.b"}).Draw(t, "param"),
+		Param: often(t, "param", rapid.SampledFrom([]string{"arg[0]", "arg[0][*?]"}).Draw(t, "argument"), "arg[-1]", "arg[ 7 ][ *? ]", "arg[0][*]", "value.uid", `value["x y"]`,
+			`value['it\'s \u00e9']`, "arg[0].id", "arg[0] + method", "uid", "header.x", "value.a + value.b"),
 		Mode:      rapid.SampledFrom([]paramflow.Mode{paramflow.Reject, paramflow.Reject, paramflow.Pace, paramflow.Concurrency}).Draw(t, "mode"),
-		Limit:     rapid.SampledFrom([]float64{0, 1, 2, 20, 1e6, 2.5, 1000.0 / 3, 0.4, 1e7}).Draw(t, "limit"),
+		Limit:     often(t, "limit", rapid.SampledFrom([]float64{0, 1, 2, 20, 1e6}).Draw(t, "whole limit"), 2.5, 1000.0/3, 0.4, 1e7),
 		Overrides: rapid.SliceOfNDistinct(rapid.Custom(drawOverride), 0, 3, overrideKey).Draw(t, "overrides"),
 		Absent:    often(t, "absent", paramflow.Pass, paramflow.Count),
 		Redact:    often(t, "redact", false, true),
@@ -282,23 +282,30 @@ func drawParam(t *rapid.T) paramflow.Rule {
 	if p.Mode == paramflow.Concurrency {
 		return p
 	}
-	p.Per = rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute, 24 * time.Hour, 1500 * time.Millisecond, time.Millisecond}).Draw(t, "per")
+	p.Per = often(t, "per", rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute}).Draw(t, "seconds"), 24*time.Hour, 1500*time.Millisecond, time.Millisecond)
 	p.Values = often(t, "values", 0, 100, 10_000_000)
 	if p.Mode == paramflow.Pace {
 		p.MaxWait = rapid.SampledFrom([]time.Duration{0, time.Millisecond, 1500 * time.Microsecond, time.Hour}).Draw(t, "maxWait")
 		p.MaxQueue = often(t, "maxQueue", 0, 7)
 		return p
 	}
-	p.Burst = rapid.SampledFrom([]int{0, 0, 1, 2, 22, 10_000_000}).Draw(t, "burst")
+	more := often(t, "more", 0, 2, 20)
+	burst := func(limit float64) int {
+		if more == 0 {
+			return often(t, "burst", 0, 1, 22, 10_000_000)
+		}
+		return often(t, "burst", min(int(math.Ceil(limit))+more, 10_000_000), 0, 1, 22)
+	}
+	p.Burst = burst(p.Limit)
 	for i := range p.Overrides {
-		p.Overrides[i].Burst = rapid.SampledFrom([]int{0, 0, 1, 22}).Draw(t, "burst")
+		p.Overrides[i].Burst = burst(p.Overrides[i].Limit)
 	}
 	return p
 }
 
 func drawOverride(t *rapid.T) paramflow.Override {
-	o := paramflow.Override{Limit: rapid.SampledFrom([]float64{0, 1, 2, 20, 3e9, 2.5, 0.1}).Draw(t, "limit")}
-	switch rapid.IntRange(0, 9).Draw(t, "of") {
+	o := paramflow.Override{Limit: often(t, "limit", rapid.SampledFrom([]float64{0, 1, 2, 20}).Draw(t, "whole limit"), 3e9, 2.5, 0.1)}
+	switch rapid.IntRange(0, 19).Draw(t, "of") {
 	case 0:
 		o.Wildcard = "a*"
 	case 1:
