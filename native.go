@@ -97,9 +97,10 @@ func section[R rule.Rule[R]](d *Decoded, root *rule.Node, kind, source string) [
 	}
 	if kind == "param" {
 		for i := range rules {
-			for _, p := range pathFaults(any(rules[i]).(paramflow.Rule)) {
-				p.Source, p.Position, p.Kind, p.Index = source, list.Items[i].Locate("param"), kind, i
-				bad[i] = true
+			r := any(rules[i]).(paramflow.Rule)
+			for _, p := range append(memoryWarning(r), pathFaults(r)...) {
+				p.Source, p.Position, p.Kind, p.Index = source, list.Items[i].Locate(p.Field), kind, i
+				bad[i] = bad[i] || !p.Warning
 				problems = append(problems, p)
 			}
 		}

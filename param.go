@@ -78,6 +78,9 @@ func carryParam(prev *paramState, r *paramflow.Rule, res *resource, path *paramP
 	// What was counted goes on only if it is the same that is counted. A limiter never turns from or to one of what is in flight, so that a call which meets it in the middle of an edit
 	// knows from its own rule whether it is to be ended.
 	goesOn := prev != nil && prev.own() && prev.rule.Param == r.Param && (prev.rule.Mode == paramflow.Concurrency) == (r.Mode == paramflow.Concurrency)
+	if prev != nil && !prev.own() && shared == nil {
+		s.counts = new(paramCounts) // those of before are all resources'
+	}
 	var err error
 	kept := prev == nil || goesOn || shared != nil
 	now := e.clock.Now()

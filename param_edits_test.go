@@ -91,6 +91,46 @@ func TestParamEditsThatBeginAnew(t *testing.T) {
 	require.EqualValues(t, 2+2+3, snap(t, e, "r").Blocked["param"])
 }
 
+// A rule that stops sharing its budget counts for each resource apart from then on.
+func TestParamEditsOfSharing(t *testing.T) {
+	t.Parallel()
+	r := paramflow.Rule{ID: "p", Resource: rule.Wildcard("r*"), Param: "arg[0]", Limit: 1, Shared: true}
+	e, _ := newTest(t, paramRules(r))
+	require.NoError(t, call(e, "r1", nil))
+	require.Equal(t, 1, passesWith(e, "r1", 2, "a")+passesWith(e, "r2", 2, "a"))
+	require.EqualValues(t, 1, snap(t, e, "r2").Rules[0].Param.Absent)
+	r.Shared, r.Values = false, 100
+	apply(t, e, paramRules(r))
+	require.NoError(t, call(e, "r1", nil))
+	require.Equal(t, 2, passesWith(e, "r1", 2, "a")+passesWith(e, "r2", 2, "a"))
+	require.EqualValues(t, 1, snap(t, e, "r1").Rules[0].Param.Absent)
+	require.Zero(t, snap(t, e, "r2").Rules[0].Param.Absent)
+	r.Shared = true
+	apply(t, e, paramRules(r))
+	require.Equal(t, 1, passesWith(e, "r1", 2, "a")+passesWith(e, "r2", 2, "a"))
+}
+
+// A rule that may match any number of resources says how much memory it takes for each.
+func TestParamMemoryIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	d, err := Native("doc", []byte("cordon: 1\nparam: [{id: a, resource: {default: true}, param: client.ip, limit: 1}]"))
+	require.NoError(t, err)
+	require.EqualError(t, d.Problems, "doc:2:9: warning: param[0] (a): values: is not set: each resource that the rule matches takes 512 KiB; "+
+		"want how many different values are in use at one time, or shared: true for one budget of all")
+	e, _ := newTest(t, Rules{})
+	rep := apply(t, e, d.Rules)
+	require.Len(t, rep.Problems.Warnings(), 1)
+	d.Rules.Param[0].Values = 1000
+	require.Empty(t, apply(t, e, d.Rules).Problems)
+	src := newFake("file")
+	src.send("cordon: 1\nparam: [{id: b, resource: {default: true}, param: client.ip, limit: 1}]")
+	w, err := e.Watch(bg, src, Native)
+	require.NoError(t, err)
+	defer w.Close()
+	require.Len(t, w.Report().Problems, 1, "said once, with its place")
+	require.Equal(t, 2, w.Report().Problems[0].Position.Line)
+}
+
 // What the caller does with its slices does not reach rules in force, nor what Rules returns.
 func TestParamRulesAreCopies(t *testing.T) {
 	t.Parallel()

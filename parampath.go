@@ -67,21 +67,32 @@ func (e *Engine) compilePaths(old map[string]*paramPath, rules []ref[paramflow.R
 // pathProblems returns what is wrong with the path of a rule. at is where rules have theirs in the document, by id.
 func (e *Engine) pathProblems(r paramflow.Rule, at map[string]rule.Position) []rule.Problem {
 	if r.Param == "" {
-		return nil // the rule says so itself
+		return memoryWarning(r) // the rule says itself what is missing
 	}
-	_, err := extractor.Compile(r.Param, e.cfg.paths)
-	if err == nil {
+	problems := memoryWarning(r)
+	if _, err := extractor.Compile(r.Param, e.cfg.paths); err != nil {
+		p := pathProblem(err)
+		p.Position = at[r.ID]
+		problems = append(problems, p)
+	}
+	return problems
+}
+
+// memoryWarning warns of a rule that takes its memory for each of any number of resources, if it does not say how much.
+func memoryWarning(r paramflow.Rule) []rule.Problem {
+	if r.Resource.Kind() == rule.ByName || r.Values != 0 || r.Shared || r.Mode == paramflow.Concurrency {
 		return nil
 	}
-	p := pathProblem(err)
-	p.Position = at[r.ID]
-	return []rule.Problem{p}
+	return []rule.Problem{{
+		Field: "values", Warning: true, Message: "is not set: each resource that the rule matches takes 512 KiB",
+		Want: "how many different values are in use at one time, or shared: true for one budget of all",
+	}}
 }
 
 // pathFaults returns what is wrong with the path of a rule whatever extractors of one's own an engine may have.
 func pathFaults(r paramflow.Rule) []rule.Problem {
 	if r.Param == "" {
-		return nil // the rule says so itself
+		return nil // the rule says itself what is missing
 	}
 	named := map[string]extractor.Extractor{}
 	for {
