@@ -21,6 +21,7 @@ func (c Config) withDefaults() Config {
 	l.HeaderBytes = cmp.Or(l.HeaderBytes, 64<<10)
 	l.BodyBytes = cmp.Or(l.BodyBytes, 10<<20)
 	l.ResponseHeaderBytes = cmp.Or(l.ResponseHeaderBytes, 1<<20)
+	l.ParamBodyBytes = cmp.Or(l.ParamBodyBytes, 64<<10)
 	routes := make([]Route, len(c.Routes))
 	for i, r := range c.Routes {
 		r.Host = hostName(r.Host)

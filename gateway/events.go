@@ -23,7 +23,7 @@ const (
 type Event struct {
 	// Time is when it happened; for refusals, the last time.
 	Time time.Time `json:"time"`
-	// What is "refused", "breaker", "isolation", "rules", "warning" or "fault".
+	// What is "refused", "breaker", "isolation", "crowded", "rules", "warning" or "fault".
 	What string `json:"what"`
 	// Kind, Rule and Resource (of isolation: the service) say which rule it is about, and where.
 	Kind     string `json:"kind,omitempty"`
@@ -65,7 +65,7 @@ func newEvents(clk clock.Clock, log *limitedLog) *events {
 }
 
 func (e *events) observer() cordon.Observer {
-	return cordon.Observer{Block: e.block, Breaker: e.breaker, Isolation: e.isolation, Report: e.report, Fault: e.fault}
+	return cordon.Observer{Block: e.block, Breaker: e.breaker, Isolation: e.isolation, Report: e.report, Fault: e.fault, Param: e.param}
 }
 
 func (e *events) block(b cordon.BlockEvent) {
@@ -120,6 +120,14 @@ func (e *events) decided(i isolation.Event, at time.Time) {
 	e.change(Event{
 		Time: at, What: "isolation", Kind: "isolation", Rule: i.RuleID, Resource: i.Service, Text: isolationText(&i), Shadow: i.Shadow,
 	})
+}
+
+func (e *events) param(p cordon.ParamEvent) {
+	text := fmt.Sprintf("no longer crowded: pressure %.2f", p.Pressure)
+	if p.Crowded {
+		text = fmt.Sprintf("crowded: pressure %.2f; more values are in use than the rule expects (values), some may be refused too early", p.Pressure)
+	}
+	e.change(Event{Time: p.Time, What: "crowded", Kind: cordon.KindParam.String(), Rule: p.RuleID, Resource: p.Resource, Text: text, Shadow: p.Shadow})
 }
 
 func (e *events) report(r rule.Report) {

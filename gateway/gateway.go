@@ -57,6 +57,7 @@ func New(cfg Config, opts ...Option) (*Gateway, error) {
 	engineOpts := []cordon.Option{
 		cordon.WithClock(o.clk), cordon.WithObserver(g.events.observer()),
 		cordon.WithObserver(cordon.Observer{Report: g.warnOfIdleRules}),
+		cordon.WithMaxBody(g.cfg.Limits.ParamBodyBytes),
 	}
 	if o.logger != nil {
 		engineOpts = append(engineOpts, cordon.WithLogger(o.logger))
@@ -148,15 +149,20 @@ func (g *Gateway) warnOfIdleRules(r rule.Report) {
 	if g.eng == nil || r.Source == (ownRules{}).Name() { // still being made, or its own, which are for all
 		return
 	}
-	idle := g.idleRules()
-	if len(idle) == 0 {
+	g.warnOfRules("no route has the resource of these rules", g.idleRules())
+	g.warnOfRules("requests through the gateway have no value for these rules", g.valuelessRules())
+}
+
+// warnOfRules warns of rules if there are any.
+func (g *Gateway) warnOfRules(msg string, rules []string) {
+	if len(rules) == 0 {
 		return
 	}
-	text := strings.Join(idle[:min(len(idle), 10)], ", ")
-	if more := len(idle) - 10; more > 0 {
+	text := strings.Join(rules[:min(len(rules), 10)], ", ")
+	if more := len(rules) - 10; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	g.warn("no route has the resource of these rules", text)
+	g.warn(msg, text)
 }
 
 // idleRules returns the rules that name a resource no route has, as "flow orders (for ordres)".
@@ -183,6 +189,9 @@ func (g *Gateway) idleRules() []string {
 	}
 	for _, r := range rules.Isolation {
 		add("isolation", r.Meta())
+	}
+	for _, r := range rules.Param {
+		add("param", r.Meta())
 	}
 	return idle
 }

@@ -38,8 +38,9 @@ func newRoute(r Route, c Config, transport http.RoundTripper, eng *cordon.Engine
 		return nil, err
 	}
 	rt := &route{Route: r, maxBody: c.Limits.BodyBytes, log: log}
+	trusted := parsePrefixes(c.TrustedProxies)
 	proxy := &httputil.ReverseProxy{
-		Rewrite:       func(p *httputil.ProxyRequest) { rt.rewrite(p, c.TrustForwarded) },
+		Rewrite:       func(p *httputil.ProxyRequest) { rt.rewrite(p, c.TrustForwarded || isFrom(p.In, trusted)) },
 		Transport:     pool,
 		FlushInterval: -1, // what has come is passed on at once
 		ErrorHandler:  rt.fail,
@@ -49,6 +50,10 @@ func newRoute(r Route, c Config, transport http.RoundTripper, eng *cordon.Engine
 	opts := []nethttp.Option{
 		nethttp.WithName(func(*http.Request) string { return r.Resource }),
 		nethttp.WithOutcome(outcome),
+		nethttp.WithTrustedProxies(trusted...),
+	}
+	if r.PathPattern != "" {
+		opts = append(opts, nethttp.WithPathPattern(r.PathPattern))
 	}
 	switch {
 	case r.Origin != "":
