@@ -130,6 +130,33 @@ func TestSimJSONSaysWhatTheTableSays(t *testing.T) {
 	require.Contains(t, table, percent(p.FailedShare))
 }
 
+// What a rule in shadow would have done is told as such.
+func TestSimOfARuleInShadow(t *testing.T) {
+	data, err := os.ReadFile("testdata/sim.yaml")
+	require.NoError(t, err)
+	in := string(data) + "rules: {isolation: [{id: all, service: {default: true}, shadow: true}]}"
+	r := runCordon(t, in, "sim", "-", "--events")
+	require.Equal(t, exitGood, r.code, r.err)
+	require.Regexp(t, `(?m)^ *cordon \(shadow\) +\d+ `, r.out)
+	require.Regexp(t, `(?m)^events with cordon \(shadow\), seed`, r.out)
+	_, events, _ := strings.Cut(r.out, "events with")
+	require.Equal(t, strings.Count(events, "quarantined"), strings.Count(events, "quarantined (shadow)"))
+	require.Positive(t, strings.Count(events, "quarantined (shadow)"))
+	var got simJSON
+	require.NoError(t, json.Unmarshal([]byte(runCordon(t, in, "sim", "-", "--json", "--events").out), &got))
+	require.Equal(t, "cordon (shadow)", got.Policies[0].Policy)
+	for _, e := range got.Policies[0].Events {
+		require.True(t, e.Shadow)
+	}
+}
+
+// A client that would wait for ever at an instance that hangs is a fault of the scenario, and no success.
+func TestSimOfHangingWithoutTimeout(t *testing.T) {
+	r := runCordon(t, `{"cordon-sim": 1, "length": "10s", "instances": [{"base": {"hangs": true}}, {}], "clients": [{"load": 10}]}`, "sim", "-", "--max-failed", "1%")
+	require.Equal(t, exitMisuse, r.code)
+	require.Contains(t, r.err, "clients[0].timeout: is missing, and instances[0].base hangs: its calls would never end")
+}
+
 func TestParseShare(t *testing.T) {
 	for text, want := range map[string]float64{"": 0, "0.5%": .005, "5 %": .05, "0.5": .5, "100%": 1, "0": 0} {
 		got, err := parseShare(text)

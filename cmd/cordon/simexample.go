@@ -19,7 +19,7 @@ instances:
       - {from: 1m, until: 3m, failures: 0.2, failFast: true}                 # a full disk
       - {from: 5m, until: 6m, flap: {bad: 5s, good: 15s}, down: true}        # comes and goes
       - {from: 8m, restart: {down: 5s, warmup: 20s, slow: 100ms}}            # slow at first
-    # Others: {throttles: 0.3}, {latency: 2s}, {hangs: true}, {noisy: {max: 0.3, every: 3s}}, {shocks: {every: 20s, longest: 2s}}
+    # Others: {throttles: 0.3}, {latency: 2s}, {hangs: true} (for clients with a timeout), {noisy: {max: 0.3, every: 3s}}, {shocks: {every: 20s, longest: 2s}}
 
 common:                         # what happens to all alike makes nobody ill: a dependency in poor health
   - {from: 4m, until: 5m, noisy: {max: 0.3, every: 3s}}
@@ -42,7 +42,7 @@ policies:                       # what is tried out, each in runs of its own
 
 rules:                          # or a file's path: rules.yaml
   isolation:
-    - {id: quick, service: orders, preset: quick}
+    - {id: quick, service: orders, preset: quick}    # with shadow: true it only says what it would do, and so do the table and the events
   flow:
     - {id: orders, resource: orders, mode: smooth, limit: 80, burst: 10}     # of each client
 `

@@ -75,6 +75,8 @@ type simEventJSON struct {
 	// Until is when a quarantine ends, absent where nothing has an end.
 	Until   float64 `json:"until,omitempty"`
 	Strikes int     `json:"strikes,omitempty"`
+	// Shadow is true when the rule only would have done it.
+	Shadow bool `json:"shadow,omitempty"`
 }
 
 func (r *simReport) toJSON() simJSON {
@@ -122,7 +124,7 @@ func toEventsJSON(r *sim.Result) []simEventJSON {
 	events := []simEventJSON{}
 	for i := range r.Events {
 		e := &r.Events[i]
-		j := simEventJSON{At: e.At.Seconds(), Client: r.Clients[e.Client].Name, Kind: e.Kind.String(), Reason: e.Reason, Strikes: e.Strikes}
+		j := simEventJSON{At: e.At.Seconds(), Client: r.Clients[e.Client].Name, Kind: e.Kind.String(), Reason: e.Reason, Strikes: e.Strikes, Shadow: e.Shadow}
 		if e.Instance >= 0 {
 			j.Instance = e.Address
 		} else {

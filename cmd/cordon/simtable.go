@@ -176,7 +176,11 @@ func (r *simReport) decisions(b *strings.Builder, t *trial.Trial) {
 		case e.Instance < 0:
 			who = "region " + who
 		}
-		line := fmt.Sprintf("%s\t%s\t%s\t%s\t%s", seconds(e.At), t.First.Clients[e.Client].Name, who, e.Kind, e.Reason)
+		kind := e.Kind.String()
+		if e.Shadow {
+			kind += " (shadow)"
+		}
+		line := fmt.Sprintf("%s\t%s\t%s\t%s\t%s", seconds(e.At), t.First.Clients[e.Client].Name, who, kind, e.Reason)
 		fmt.Fprintln(table, strings.TrimRight(line, "\t"))
 	}
 	table.Flush() // a strings.Builder does not fail

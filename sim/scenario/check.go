@@ -120,6 +120,7 @@ func (f *faults) document(d *Document) {
 	f.regions(d)
 	f.scripts("common", d.Common)
 	clients := f.clients(d)
+	f.patience(d)
 	if len(f.list) == 0 {
 		f.size(d, instances, clients)
 	}
@@ -241,6 +242,46 @@ func (f *faults) clients(d *Document) int {
 		}
 	}
 	return total
+}
+
+// patience refuses clients that would wait for ever: their calls to an instance that hangs would never fail, and so nobody would see them.
+func (f *faults) patience(d *Document) {
+	where := d.hangs()
+	if where == "" {
+		return
+	}
+	for i := range d.Clients {
+		if field := fmt.Sprintf("clients[%d].timeout", i); d.Clients[i].Timeout == 0 && !f.written(field) {
+			f.add(field, "is missing, and "+where+" hangs: its calls would never end", "a duration above 0")
+		}
+	}
+}
+
+// hangs returns the field that makes an instance hang, "" if none does.
+func (d *Document) hangs() string {
+	scripts := func(field string, list []Script) string {
+		for i := range list {
+			if list[i].Hangs {
+				return fmt.Sprintf("%s[%d]", field, i)
+			}
+		}
+		return ""
+	}
+	for i := range d.Instances {
+		field := fmt.Sprintf("instances[%d]", i)
+		if d.Instances[i].Base.Hangs {
+			return field + ".base"
+		}
+		if where := scripts(field+".ill", d.Instances[i].Ill); where != "" {
+			return where
+		}
+	}
+	for i := range d.Regions {
+		if where := scripts(fmt.Sprintf("regions[%d].ill", i), d.Regions[i].Ill); where != "" {
+			return where
+		}
+	}
+	return scripts("common", d.Common)
 }
 
 func (f *faults) loads(field string, loads []Stream) {

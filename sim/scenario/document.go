@@ -93,7 +93,7 @@ type Condition struct {
 	FailFast bool `rule:"failFast"`
 	// Down makes the instance refuse connections, and lose the calls under way when it goes down.
 	Down bool `rule:"down"`
-	// Hangs makes the instance take calls and never answer: a client should have a timeout.
+	// Hangs makes the instance take calls and never answer: all clients must have a timeout then.
 	Hangs bool `rule:"hangs"`
 }
 
@@ -114,7 +114,7 @@ type Script struct {
 	FailFast bool `rule:"failFast"`
 	// Down makes the instance refuse connections, and lose the calls under way when it goes down.
 	Down bool `rule:"down"`
-	// Hangs makes the instance take calls and never answer: a client should have a timeout.
+	// Hangs makes the instance take calls and never answer: all clients must have a timeout then.
 	Hangs bool `rule:"hangs"`
 	// Flap makes the condition come and go.
 	Flap *Flap `rule:"flap"`

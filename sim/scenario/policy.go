@@ -87,8 +87,16 @@ type labelled struct {
 
 func (l labelled) String() string { return l.label }
 
-// build returns the kit's policy. The rule is for cordon.
+// build returns the kit's policy. The rule is for cordon; under one in shadow all are called, and what is told of quarantines would have been: its label says so.
 func (p Policy) build(r *isolation.Rule) sim.Policy {
+	policy := p.named(r)
+	if p.Kind == Cordon && r != nil && r.Shadow {
+		return labelled{policy, policy.String() + " (shadow)"}
+	}
+	return policy
+}
+
+func (p Policy) named(r *isolation.Rule) sim.Policy {
 	policy := p.unlabelled(r)
 	switch {
 	case p.Label != "":

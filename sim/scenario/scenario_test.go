@@ -123,7 +123,7 @@ func TestEverythingComesThrough(t *testing.T) {
 	guard := s.Clients[0].Guard
 	require.Equal(t, "read", guard.Rules.Flow[0].ID)
 	require.Empty(t, guard.Rules.Isolation)
-	require.Equal(t, sim.Client{Name: "c0", Loads: []sim.Load{{Rate: 10}}, Guard: guard}, s.Clients[0])
+	require.Equal(t, sim.Client{Name: "c0", Loads: []sim.Load{{Rate: 10}}, Timeout: 3 * time.Second, Guard: guard}, s.Clients[0])
 	require.Equal(t, sim.Client{
 		Name: "web-1", Region: "east", Timeout: time.Second, Guard: guard,
 		Loads: []sim.Load{{Rate: 5}, {
@@ -140,6 +140,16 @@ func TestEverythingComesThrough(t *testing.T) {
 	require.Equal(t, &isolation.Rule{Preset: isolation.Quick}, f.Policies[2].(labelled).Policy.(sim.Cordon).Rule)
 	require.Equal(t, []string{"cordon", "cordon strict", "cordon quick", "envoy as it is", "A50", "Finagle", "none"}, policyNames(f))
 	require.Equal(t, sim.Envoy{MaxEjection: .1}, f.Policies[3].(labelled).Policy)
+}
+
+// Whoever reads a table of what a rule in shadow would have done is told that it did not.
+func TestShadowIsSaid(t *testing.T) {
+	t.Parallel()
+	const head = "cordon-sim: 1\nlength: 1m\nservice: orders\ninstances: [{count: 3}]\nclients: [{load: 1}]\n"
+	rules := "rules: {isolation: [{id: a, service: orders, shadow: true}, {id: b, service: b}]}\n"
+	f, err := Parse("s.yaml", []byte(head+rules+"policies: [cordon, {kind: cordon, label: mine}, {kind: cordon, rule: a}, {kind: cordon, rule: b}, none]"), nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{"cordon (shadow)", "mine (shadow)", "cordon a (shadow)", "cordon b", "none"}, policyNames(f))
 }
 
 func policyNames(f *File) []string {
