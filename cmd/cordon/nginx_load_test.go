@@ -119,7 +119,16 @@ func (l *load) stop() answerList {
 
 // ask makes one request and reads its whole answer.
 func ask(client *http.Client, url string) answer {
-	response, err := client.Get(url)
+	r, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return answer{err: err}
+	}
+	return do(client, r)
+}
+
+// do makes a request and reads its whole answer.
+func do(client *http.Client, r *http.Request) answer {
+	response, err := client.Do(r)
 	if err != nil {
 		return answer{err: err}
 	}

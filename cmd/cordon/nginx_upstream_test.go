@@ -75,7 +75,7 @@ pid %[1]s/nginx.pid;
 error_log stderr warn;
 events {}
 http {
-	log_format arrivals "$msec $request_time $uri";
+	log_format arrivals "$msec $request_time $uri $http_x_caller";
 	access_log %[1]s/arrivals.log arrivals;
 	client_body_temp_path %[1]s/client_body;
 `, folder)
@@ -115,22 +115,35 @@ type moments []int64
 // long after its first byte.
 func (n *nginx) arrivals(t *testing.T, path string) moments {
 	t.Helper()
+	var all moments
+	for _, ms := range n.arrivalsOf(t, path) {
+		all = append(all, ms...)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// arrivalsOf does so for each caller by itself, as its requests name it in the header X-Caller; "-" is whoever does not.
+func (n *nginx) arrivalsOf(t *testing.T, path string) map[string]moments {
+	t.Helper()
 	require.NoError(t, n.stop(), n.log.String())
 	f, err := os.Open(n.accesses)
 	require.NoError(t, err)
 	defer f.Close()
-	var ms moments
+	of := map[string]moments{}
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
-		require.Len(t, fields, 3, lines.Text())
+		require.Len(t, fields, 4, lines.Text())
 		if fields[2] == path {
-			ms = append(ms, millis(t, fields[0])-millis(t, fields[1]))
+			of[fields[3]] = append(of[fields[3]], millis(t, fields[0])-millis(t, fields[1]))
 		}
 	}
 	require.NoError(t, lines.Err())
-	slices.Sort(ms)
-	return ms
+	for _, ms := range of {
+		slices.Sort(ms)
+	}
+	return of
 }
 
 // millis reads seconds with three decimals.
