@@ -184,7 +184,7 @@ func TestWaitingComesLast(t *testing.T) {
 	t.Parallel()
 	e, clk := newTest(t, Rules{
 		Flow: []flow.Rule{
-			limit("reject", "r", 10),
+			{ID: "reject", Resource: rule.Name("r"), Limit: 10, Per: time.Hour}, // longer than it can take until the last has come
 			{ID: "pace", Resource: rule.Name("r"), Limit: 100, Mode: flow.Pace, MaxWait: time.Minute},
 		},
 		Concurrency: []flow.ConcurrencyRule{atMost("c", "r", 7)},

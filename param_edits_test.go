@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,6 +91,54 @@ func TestParamEditsThatBeginAnew(t *testing.T) {
 	apply(t, e, paramRules(r))
 	require.Zero(t, passesWith(e, "r", 3, "a"))
 	require.EqualValues(t, 2+2+3, snap(t, e, "r").Blocked["param"])
+}
+
+// Laws 1 and 2 together: no edit in the middle of calls yields a call more, or leaves a place taken.
+func TestParamEditsUnderRace(t *testing.T) {
+	t.Parallel()
+	const workers, edits, limit = 8, 60, 7
+	rules := func(i int) Rules {
+		rate := paramflow.Rule{ID: "rate", Resource: rule.Name("r"), Param: "arg[0]", Limit: limit, Per: time.Hour, Values: 100 + 900*(i%2)}
+		if i%3 > 0 {
+			rate.Overrides = []paramflow.Override{{Wildcard: "hot*", Limit: limit}, {Value: "hot1", Limit: limit}}[:i%3]
+		}
+		places := valuesInFlight("places", "r", float64(2+i%2))
+		turning := valuesInFlight("turning", "r", 1)
+		if i%2 == 1 {
+			turning = perValue("turning", "r", 1e6)
+		}
+		return Rules{Param: []paramflow.Rule{rate, places, turning}[:3-i%5/4]}
+	}
+	e, _ := newTest(t, rules(0))
+	var passed [3]atomic.Int64
+	var wg sync.WaitGroup
+	var stop atomic.Bool
+	for w := range workers {
+		wg.Go(func() {
+			for i := w; !stop.Load(); i++ {
+				if with(e, "r", "hot"+strconv.Itoa(i%len(passed))) == nil {
+					passed[i%len(passed)].Add(1)
+				}
+				with(e, "r", w<<20|i%500)
+			}
+		})
+	}
+	for i := range edits {
+		apply(t, e, rules(i))
+		call(e, "r", nil)
+		yield()
+	}
+	stop.Store(true)
+	wg.Wait()
+	for i := range passed {
+		require.LessOrEqual(t, passed[i].Load(), int64(limit))
+		require.Positive(t, passed[i].Load())
+	}
+	apply(t, e, Rules{Param: rules(2).Param[1:]})
+	for _, r := range snap(t, e, "r").Rules {
+		require.Zero(t, r.Usage, r.ID)
+	}
+	require.Equal(t, 1, holdsWith(e, "r", "new"), "no place is left taken")
 }
 
 // A rule that stops sharing its budget counts for each resource apart from then on.
