@@ -25,6 +25,8 @@ func TestHowManyMayBeOut(t *testing.T) {
 		require.Equal(t, c.want, r.maxOut(c.n), "%v of %d", c.share, c.n)
 		r.MayEmpty = true
 		require.Equal(t, c.empty, r.maxOut(c.n), "%v of %d", c.share, c.n)
+		r.MinSuccessRate = .9
+		require.Equal(t, max(c.empty, min(c.n, 1)), r.maxOut(c.n), "%v of %d", c.share, c.n)
 	}
 }
 
@@ -226,4 +228,73 @@ func TestTheCapNeverTakesAll(t *testing.T) {
 		require.GreaterOrEqual(t, float64(out), min(r.MaxShare*float64(n), float64(n-1))-1e-6)
 		require.LessOrEqual(t, float64(out), max(r.MaxShare*float64(n)+1, 1))
 	})
+}
+
+// The last one goes by comparison as well: alone, it is measured by itself.
+func TestMayEmptyByComparison(t *testing.T) {
+	t.Parallel()
+	for _, preset := range []Preset{Default, Careful, Quick} {
+		r := Rule{Preset: preset, MaxShare: 1, MayEmpty: true, NoFallback: true, Base: time.Hour, Max: time.Hour}
+		p := newPlay(t, r, 3)
+		p.calm(200)
+		p.sicken(0)
+		p.sicken(1, 0)
+		require.Equal(t, 2, p.g.View(p.now).Out)
+		p.failAt(2000, map[int]float64{2: .4})
+		require.Equal(t, InService, p.state(2), "below half it is better than nobody")
+		for range 100 {
+			p.now += 10 * ms
+			p.call(2, Failure)
+			check(t, p.g, p.now)
+		}
+		v := p.g.View(p.now)
+		require.Empty(t, v.Candidates)
+		require.ErrorIs(t, v.Err(), ErrAllOut)
+		e := p.events[len(p.events)-1]
+		require.Equal(t, "alone", e.Evidence.Criterion)
+		require.Regexp(t, `^\d+ of \d+ calls failed \([\d.]+%\) while all its peers are out: [\d.]+ nats, it takes [\d.]+$`, e.Reason)
+	}
+}
+
+// One that failed a little beside its peers, and dies when they have gone, is measured by what it does alone.
+func TestMayEmptyOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t, Rule{MaxShare: 1, MayEmpty: true, NoFallback: true, Base: time.Hour, Max: time.Hour}, 3)
+	p.calm(200)
+	for sick := range 2 {
+		for n := 0; p.g.View(p.now).Out <= sick; n++ {
+			require.Less(t, n, 2000)
+			p.failAt(5, map[int]float64{0: 1, sick: 1, 2: .2})
+		}
+	}
+	require.Equal(t, InService, p.state(2))
+	p.failAt(40, map[int]float64{2: 1})
+	require.ErrorIs(t, p.g.View(p.now).Err(), ErrAllOut)
+	check(t, p.g, p.now)
+}
+
+// Peers that are in service and get no calls do not make an instance the last one.
+func TestIdlePeersAreThere(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t, Rule{MaxShare: 1, MayEmpty: true, NoFallback: true}, 3)
+	for range 1000 {
+		p.now += 10 * ms
+		require.True(t, p.call(0, Failure))
+	}
+	require.Empty(t, p.events)
+}
+
+// The only instance of a service has no peers: it goes by its own measure, if it may.
+func TestMayEmptyOfOne(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t, Rule{MaxShare: 1, MayEmpty: true, NoFallback: true, MinSuccessRate: .5}, 1)
+	p.mix(0, 100, 40)
+	require.Empty(t, p.events)
+	p.mix(0, 200, 200)
+	require.Equal(t, Quarantined, p.state(0))
+	require.ErrorIs(t, p.g.View(p.now).Err(), ErrAllOut)
+	check(t, p.g, p.now)
+	p.heal(0)
+	require.NoError(t, p.g.View(p.now).Err())
+	check(t, p.g, p.now)
 }

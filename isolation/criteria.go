@@ -12,6 +12,7 @@ type criteria struct {
 	window *stat.Window
 	// Member.mu guards what follows.
 	localRun
+	alone solo
 }
 
 // localRun is a run of local errors, for Rule.LocalErrors.
@@ -36,7 +37,7 @@ const (
 // setCriteria gives the member what the rule asks for. A window is kept if the rule has not changed in that.
 func (m *Member) setCriteria(p *params, newWindow bool) {
 	r := &p.rule
-	if p.off || r.MinSuccessRate == 0 && r.LocalErrors == 0 {
+	if p.off || r.MinSuccessRate == 0 && r.LocalErrors == 0 && !r.MayEmpty {
 		m.criteria.Store(nil)
 		return
 	}

@@ -43,7 +43,7 @@ func (k EventKind) MarshalText() ([]byte, error) { return []byte(k.String()), ni
 // Evidence is the numbers that a verdict rests on.
 type Evidence struct {
 	// Criterion is what found the instance sick: "peers" (its failure rate against theirs), "gross" (the same, for large differences), "absolute" (MinSuccessRate),
-	// "local errors" (a run of them) or "probes" (its probes failed).
+	// "local errors" (a run of them), "probes" (its probes failed) or "alone" (it fails while all its peers are out, under a rule with MayEmpty).
 	Criterion string `json:"criterion,omitempty"`
 	// Calls and Failures are the instance's own since Since; PeerCalls and PeerFailures those of its peers in the same time.
 	Calls        int64 `json:"calls"`
@@ -53,7 +53,7 @@ type Evidence struct {
 	// Since is the reading of the clock at which the instance and its peers began to differ.
 	Since time.Duration `json:"since"`
 	// Nats is how strongly the numbers speak against the instance, and Bound how strongly they must, for the criteria that compare with
-	// peers. For "absolute" they are the share of successes and MinSuccessRate, for the others the failures and how many it takes.
+	// peers and for "alone". For "absolute" they are the share of successes and MinSuccessRate, for the others the failures and how many it takes.
 	Nats  float64 `json:"nats"`
 	Bound float64 `json:"bound"`
 }
@@ -82,6 +82,8 @@ func (e Evidence) String() string {
 		return fmt.Sprintf("%s, %s succeeded, the rule wants %s", own, percent(e.Nats), percent(e.Bound))
 	case "local errors":
 		return fmt.Sprintf("%.0f calls in a row could not reach it, while %s", e.Nats, others)
+	case alone:
+		return fmt.Sprintf("%s while all its peers are out: %.1f nats, it takes %.1f", own, e.Nats, e.Bound)
 	case "probes":
 		return fmt.Sprintf("%d of %d probes failed, while %s", e.Failures, e.Calls, others)
 	}

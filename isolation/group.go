@@ -148,8 +148,8 @@ func (g *Group) Name() string { return g.cfg.Name }
 
 // SetRule changes the rule; nil: all instances are in service from now on, and quarantines are forgotten. With another rule quarantines,
 // strikes and what was counted go on; under one in shadow all are in service, and the strikes taken there are forgotten when it leaves the shadow. A rule with a fault is
-// refused (rule.Problems) and the old one stays. The rule of a group of a cordon.Engine is the engine's to set: another one holds until an edit of the engine's rules
-// changes what they say for the service.
+// refused (rule.Problems) and the old one stays. The rule of a group of a cordon.Engine is the engine's to set: another one holds only until the engine's isolation
+// rules change, whichever of them.
 func (g *Group) SetRule(now time.Duration, r *Rule) error {
 	if err := usable(r); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (g *Group) SetRule(now time.Duration, r *Rule) error {
 	}
 	g.params.Store(p)
 	newWindow := old.rule.MinSuccessRate != p.rule.MinSuccessRate || old.rule.Window != p.rule.Window
-	newCriteria := newWindow || old.off != p.off || (old.rule.LocalErrors == 0) != (p.rule.LocalErrors == 0)
+	newCriteria := newWindow || old.off != p.off || (old.rule.LocalErrors == 0) != (p.rule.LocalErrors == 0) || old.rule.MayEmpty != p.rule.MayEmpty
 	reset := p.off || p.rule.Shadow != old.rule.Shadow
 	if reset && g.fallback != nil {
 		g.endFallback(now, "the rule was changed")

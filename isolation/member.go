@@ -170,7 +170,7 @@ func (m *Member) observe(latency time.Duration) {
 func (g *Group) failed(now time.Duration, c *Call, p *peers, o Outcome) {
 	m := c.member
 	par := g.params.Load()
-	if par.off || par.instances < 2 || g.muted.Load() {
+	if par.off || !par.rule.judges(par.instances) || g.muted.Load() {
 		return
 	}
 	m.mu.Lock()
@@ -193,6 +193,10 @@ func (g *Group) failed(now time.Duration, c *Call, p *peers, o Outcome) {
 			began = stage{own.less().short(), all.less().short()}
 		}
 		ev, sick = m.judge(now, par, own, all, began, withAll, max(with.inFlight()-m.inFlight(), 0), float64(with.size.Load()))
+	}
+	if !sick && criteria != nil && par.rule.MayEmpty && par.instances > 1 && !par.rule.AbsoluteOnly {
+		ev, sick = criteria.alone.judge(now, par, own, all, m.bound(now, par, all, float64(with.size.Load())))
+		sick = sick && now >= m.reviewAt
 	}
 	if !sick && now >= m.reviewAt {
 		ev, sick = criteria.absolute(now, par)

@@ -2,13 +2,14 @@ package isolation
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cordon-go/cordon/rule"
 )
 
 // Problems returns everything that is wrong with the rule: values out of their range, and fields that contradict each other. A field left out is
-// never wrong but for the service.
+// never wrong but for the service. Fields that have no effect beside others are warnings.
 func (r Rule) Problems() []rule.Problem {
 	var c checker
 	if r.Service == (rule.Match{}) {
@@ -35,6 +36,50 @@ func (r Rule) check(c *checker) {
 	share(c, "fallbackRate", r.FallbackRate, 0, 1)
 	share(c, "regionMin", r.RegionMin, 0, 1)
 	share(c, "regionBack", r.RegionBack, 0, .5)
+	if len(c.problems) == 0 {
+		r.checkEffect(c)
+	}
+}
+
+// checkEffect warns of what is written and does nothing, or not what it seems to. The fields are in their ranges.
+func (r Rule) checkEffect(c *checker) {
+	if r.AbsoluteOnly {
+		fields := [...]string{"minGap", "minRatio", "evidence", "rateRef", "minFailures", "grossRate", "maxWindowCalls", "maxWindowAge", "levelCalls", "levelTime", "flightFactor"}
+		given := [...]bool{r.MinGap != 0, r.MinRatio != 0, r.Evidence != 0, r.RateRef != 0, r.MinFailures != 0, r.GrossRate != 0, r.MaxWindowCalls != 0, r.MaxWindowAge != 0,
+			r.LevelCalls != 0, r.LevelTime != 0, r.FlightFactor != 0}
+		for i, field := range fields {
+			if given[i] {
+				c.warn(field, "has no effect: absoluteOnly switches the comparison with the peers off", "neither, or no absoluteOnly")
+			}
+		}
+	}
+	if r.NoFallback {
+		fields := [...]string{"fallbackAt", "fallbackHold", "fallbackRate"}
+		for i, given := range [...]bool{r.FallbackAt != 0, r.FallbackHold != 0, r.FallbackRate != 0} {
+			if given {
+				c.warn(fields[i], "has no effect: noFallback switches the fallback off", "neither, or no noFallback")
+			}
+		}
+	}
+	d := r.WithDefaults()
+	if !r.AbsoluteOnly && r.GrossRate != 0 && d.GrossRate < d.MinGap {
+		c.warn("grossRate", fmt.Sprintf("%v is below minGap (%v): the quicker test finds nothing that the other does not", d.GrossRate, d.MinGap),
+			"more than minGap, or 1 to switch it off")
+	}
+	if r.RegionBack != 0 && d.RegionMin+d.RegionBack > 1+1e-9 {
+		c.warn("regionBack", fmt.Sprintf("with regionMin (%v) it is more than 1: all calls go back once the whole region is in service", d.RegionMin),
+			fmt.Sprintf("at most %s, or a smaller regionMin", number(1-d.RegionMin)))
+	}
+	if r.MayEmpty && (d.MaxShare < 1 || !r.NoFallback) {
+		var why, want []string
+		if d.MaxShare < 1 {
+			why, want = append(why, "maxShare keeps "+percent(1-d.MaxShare)+" of them in service, rounded down"), append(want, "maxShare: 1")
+		}
+		if !r.NoFallback {
+			why, want = append(why, "a fallback puts all back when more than "+percent(d.FallbackAt)+" are sick"), append(want, "noFallback: true")
+		}
+		c.warn("mayEmpty", "the last instance hardly goes: "+strings.Join(why, ", and "), strings.Join(want, " and ")+" besides")
+	}
 }
 
 func (r Rule) checkDetector(c *checker) {
@@ -100,6 +145,10 @@ type checker struct{ problems []rule.Problem }
 
 func (c *checker) fault(field, message, want string) {
 	c.problems = append(c.problems, rule.Problem{Field: field, Message: message, Want: want})
+}
+
+func (c *checker) warn(field, message, want string) {
+	c.problems = append(c.problems, rule.Problem{Field: field, Message: message, Want: want, Warning: true})
 }
 
 // within says if a field that is given is out of its range, limits included.

@@ -89,7 +89,9 @@ type Rule struct {
 
 	// MaxShare is which share of the instances may be out of service, rounded up, but never all; above 0 up to 1; default .5.
 	MaxShare float64 `rule:"maxShare"`
-	// MayEmpty lets the last instances be put out too, so that calls fail at once with ErrAllOut. Default false.
+	// MayEmpty lets the last instance be put out too, so that calls fail at once with ErrAllOut. It takes MaxShare 1 and NoFallback besides, or that hardly comes to pass. An
+	// instance whose peers are all out is judged by itself: it goes when it distinctly fails more than PeersFailing. The only instance of a service goes by
+	// MinSuccessRate only. Default false.
 	MayEmpty bool `rule:"mayEmpty"`
 	// FallbackAt is the share of sick instances above which isolation switches itself off and puts all back in service, since the fault then lies elsewhere, above 0 up to 1; default .7.
 	// It does too when others are out and those in service fail FallbackRate of their calls over four times FallbackHold.
@@ -175,8 +177,11 @@ func setDefault[T int | float64 | time.Duration](field *T, def T) {
 // maxOut returns how many of n instances may be out of service.
 func (r *Rule) maxOut(n int) int {
 	out := max(int(math.Ceil(r.MaxShare*float64(n)-1e-9)), 1)
-	if r.MayEmpty && n > 1 {
+	if r.MayEmpty && r.judges(n) {
 		return min(out, n)
 	}
 	return max(min(out, n-1), 0)
 }
+
+// judges reports whether one of n instances can be sick: a single one has no peers, and may go only by its own measure.
+func (r *Rule) judges(n int) bool { return n > 1 || n == 1 && r.MayEmpty && r.MinSuccessRate > 0 }

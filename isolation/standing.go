@@ -104,6 +104,7 @@ func (g *Group) setGate(now time.Duration, m *Member) {
 	criteria := m.criteria.Load()
 	if criteria != nil {
 		criteria.length = 0
+		criteria.alone.open = false
 	}
 	m.mu.Unlock()
 	if criteria != nil && criteria.window != nil {

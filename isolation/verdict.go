@@ -27,7 +27,9 @@ func (g *Group) sick(now time.Duration, gate uint64, m *Member, ev Evidence) {
 func (g *Group) decide(now time.Duration, m *Member, ev Evidence) {
 	p := g.params.Load()
 	switch {
-	case g.fallback != nil, p.off, p.instances < 2:
+	case g.fallback != nil, p.off, !p.rule.judges(p.instances):
+		return
+	case ev.Criterion == alone && g.counted.out < p.instances-1: // it has idle peers
 		return
 	case m.pin == pinnedIn, m.out(): // out in shadow, that is: then it still gets calls
 		m.review(now + reviewEvery)
