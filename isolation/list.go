@@ -100,7 +100,6 @@ func (g *Group) setList(now time.Duration, list []Instance) (c Change, another b
 		}
 	}
 	g.list, g.listed = next, true
-	g.members.Store(&members)
 	g.group(now)
 	for _, m := range changed {
 		if old[m.Address()] == nil {
@@ -109,6 +108,7 @@ func (g *Group) setList(now time.Duration, list []Instance) (c Change, another b
 		}
 		g.setGate(now, m)
 	}
+	g.members.Store(&members) // now that they can be called
 	g.params.Store(g.params.Load().of(g.counted.instances))
 	g.forget(now)
 	return c, true

@@ -3,6 +3,7 @@ package isolation
 import (
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -218,4 +219,24 @@ func TestCountsAreExact(t *testing.T) {
 	require.EqualValues(t, 8*each/5*3, failures)
 	require.EqualValues(t, calls, p.g.all.calls())
 	require.EqualValues(t, failures, p.g.all.fails.Load())
+}
+
+// An instance may be called as soon as the group knows its address, and not before it is ready.
+func TestCallsToOneThatIsBeingListed(t *testing.T) {
+	t.Parallel()
+	g, err := NewGroup("orders", Config{Rule: &Rule{}})
+	require.NoError(t, err)
+	defer g.Close()
+	for n := range 3000 {
+		list := []Instance{{Address: address(n), Region: "a"}, {Address: "b", Region: "a"}, {Address: "c", Region: "a"}}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for !g.Report(sec, address(n), Success, 0) {
+				runtime.Gosched()
+			}
+		})
+		g.Update(sec, list)
+		wg.Wait()
+		require.EqualValues(t, 1, g.Member(address(n)).calls())
+	}
 }
