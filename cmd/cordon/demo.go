@@ -13,10 +13,10 @@ func newDemo(s streams) *cobra.Command {
 		Use:   "demo",
 		Short: "Show on real HTTP traffic what cordon promises, and whether it holds",
 		Long: `demo starts a service of five instances on the loopback interface, called with
-isolation and without, and three services with a gateway in front of them and
+isolation and without, and four services with a gateway in front of them and
 callers that send more than is allowed. It switches faults on and off and edits
 the rule file while calls pass, and judges by the services' own books whether
-every promise held. It takes about 35 s and needs nothing but this program.
+every promise held. It takes about 40 s and needs nothing but this program.
 
 It ends with exit code 0 when all promises held and 1 when one did not.`,
 		Args: cobra.NoArgs,

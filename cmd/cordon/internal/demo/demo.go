@@ -12,7 +12,7 @@ import (
 	"github.com/cordon-go/cordon/cmd/cordon/internal/screen"
 )
 
-// longest bounds a run, whatever happens. A usual one takes some 35 s.
+// longest bounds a run, whatever happens. A usual one takes some 40 s.
 const longest = 45 * time.Second
 
 // Options adjusts a run.
@@ -28,7 +28,7 @@ var ErrInterrupted = errors.New("interrupted before the end")
 func Run(ctx context.Context, scr *screen.Screen, opts Options) (Summary, error) {
 	return perform(ctx, scr, opts, []chapter{
 		(*stage).sickInstanceIsolated, (*stage).nearlyAllFail,
-		(*stage).limitHolds, (*stage).editedLive, (*stage).mistakeRefused, (*stage).breakerOpens, (*stage).concurrencyHolds,
+		(*stage).limitHolds, (*stage).editedLive, (*stage).mistakeRefused, (*stage).breakerOpens, (*stage).concurrencyHolds, (*stage).scanFreesNobody,
 	})
 }
 
@@ -73,7 +73,7 @@ func (s *stage) play(ctx context.Context, chapters []chapter) {
 
 func (s *stage) introduce() {
 	p := s.screen
-	p.Printf("%s: a service of five instances, three more behind a gateway, all on loopback, and real HTTP calls, for about 35 s.",
+	p.Printf("%s: a service of five instances, four more behind a gateway, all on loopback, and real HTTP calls, for about 40 s.",
 		p.Paint(screen.Bold, "cordon demo"))
 	p.Printf("Times are short so that it can be watched: a quarantine begins with 1 s here, a breaker opens for 1 s; in earnest it is 5 s or more.\n")
 	p.Printf("   gateway  %s", s.front.url)
@@ -135,6 +135,7 @@ func (s *stage) keep(ctx context.Context) {
 	s.search.load.perSecond.Store(searchRate)
 	s.pay.load.perSecond.Store(payRate)
 	s.report.load.perSecond.Store(reportRate)
+	s.cart.load.perSecond.Store(cartRate)
 	told := s.journal.reportCount()
 	w := s.watch()
 	for s.let(ctx, 100*time.Millisecond) == nil {

@@ -31,7 +31,7 @@ func TestARunEndsByItselfAndLeavesNothingBehind(t *testing.T) {
 	require.NoError(t, err, out.String())
 	require.Empty(t, summary.Broken())
 	require.Equal(t, []string{"good"}, summary.Outcomes)
-	require.EqualValues(t, 3, summary.Calls)
+	require.EqualValues(t, 4, summary.Calls)
 	require.Zero(t, summary.Lost)
 	require.NoDirExists(t, folder)
 	require.Contains(t, out.String(), "All 1 promises held.")

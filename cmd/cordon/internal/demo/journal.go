@@ -8,6 +8,7 @@ import (
 	"github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/clock"
+	"github.com/cordon-go/cordon/extractor"
 	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/rule"
 )
@@ -71,23 +72,42 @@ func (j *journal) observer() cordon.Observer {
 // that the engine itself went by.
 func (j *journal) Name() string { return "journal" }
 
+// of returns under which name a call is noted: its resource, and who made it if that is told. Those who scan are not noted.
+func (j *journal) of(call *cordon.CheckedCall) (name string, noted bool) {
+	r := &call.Request
+	if r.Carrier != nil {
+		if caller, ok := r.Carrier.Lookup(extractor.Header, calledBy); ok {
+			return r.Resource + "/" + caller.String(), r.Origin != scanning
+		}
+	}
+	return r.Resource, true
+}
+
 // Check admits the call.
 func (j *journal) Check(call *cordon.CheckedCall) error {
+	name, noted := j.of(call)
+	if !noted {
+		return nil
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.underWay[call.Request.Resource]++
+	j.underWay[name]++
 	return nil
 }
 
 // Done notes the call if all checks admitted it.
 func (j *journal) Done(call *cordon.CheckedCall, _ cordon.Outcome, _ time.Duration, ran bool) {
+	name, noted := j.of(call)
+	if !noted {
+		return
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.underWay[call.Request.Resource]--
+	j.underWay[name]--
 	if !ran {
 		return
 	}
-	j.admissions[call.Request.Resource] = note(j.admissions[call.Request.Resource], call.Now)
+	j.admissions[name] = note(j.admissions[name], call.Now)
 }
 
 // admitted returns when the resource's newest calls were admitted, sorted. Calls that have not ended yet are missing.

@@ -22,9 +22,9 @@ func newBooks() (*stage, *bytes.Buffer) {
 	clk := clock.System()
 	s := &stage{
 		screen: screen.New(&out), clock: clk, journal: newJournal(clk), chapter: 1,
-		rules: rules{searchLimit: 10, payThreshold: 0.5, reportLimit: 2},
+		rules: rules{searchLimit: 10, payThreshold: 0.5, reportLimit: 2, cartLimit: 10, cartBurst: 5},
 	}
-	for name, into := range map[string]**service{"search": &s.search, "pay": &s.pay, "report": &s.report} {
+	for name, into := range map[string]**service{"search": &s.search, "pay": &s.pay, "report": &s.report, "cart": &s.cart} {
 		*into = newService(newUpstream(name, clk))
 		(*into).load = &load{clock: clk}
 	}
@@ -167,7 +167,7 @@ func TestTheRuleFileIsReplacedWhole(t *testing.T) {
 }
 
 func TestTheDocumentIsGood(t *testing.T) {
-	d, err := cordon.Native("rules.yaml", []byte(rules{200, 0.5, 20, 2 * time.Second}.document()))
+	d, err := cordon.Native("rules.yaml", []byte(rules{200, 0.5, 20, 50, 10, 2 * time.Second}.document()))
 	require.NoError(t, err)
 	require.Empty(t, d.Problems)
 	require.EqualValues(t, 200, d.Rules.Flow[0].Limit)

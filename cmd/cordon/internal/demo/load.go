@@ -49,6 +49,9 @@ type load struct {
 	client *http.Client
 	clock  clock.Clock
 
+	// caller says who makes the n-th call, if the service is to know.
+	caller func(n int64) string
+
 	// perSecond is the wanted rate; 0 pauses.
 	perSecond atomic.Int64
 
@@ -102,16 +105,24 @@ func (l *load) run(ctx context.Context) {
 		last = now
 		for ; owed >= 1; owed-- {
 			if t := l.tally(); t.Sent-t.answered() < maxUnanswered {
-				l.sent.Add(1)
-				calls.Go(l.call)
+				n := l.sent.Add(1)
+				calls.Go(func() { l.call(n) })
 			}
 		}
 	}
 }
 
-// call makes one call, counted as sent, and counts how it ended. It is not bound to the load's context: a call once made is waited for.
-func (l *load) call() {
-	response, err := l.client.Get(l.url)
+// call makes the n-th call, counted as sent, and counts how it ended. It is not bound to the load's context: a call once made is waited for.
+func (l *load) call(n int64) {
+	request, err := http.NewRequest(http.MethodGet, l.url, nil)
+	if err != nil {
+		l.broke(err.Error())
+		return
+	}
+	if l.caller != nil {
+		request.Header.Set(calledBy, l.caller(n))
+	}
+	response, err := l.client.Do(request)
 	if err != nil {
 		l.broke(err.Error())
 		return

@@ -34,8 +34,7 @@ func newTestLoad(t *testing.T, url string) *load {
 
 // send makes one call at once.
 func send(l *load) {
-	l.sent.Add(1)
-	l.call()
+	l.call(l.sent.Add(1))
 }
 
 func TestEveryAnswerIsCountedOnceForWhatItIs(t *testing.T) {

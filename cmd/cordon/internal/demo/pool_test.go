@@ -44,7 +44,7 @@ func startTestPool(t *testing.T) (*pool, *journal) {
 		require.NoError(t, p.close(context.Background()))
 		require.NoError(t, engine.Close())
 	})
-	d, err := cordon.Native("rules.yaml", []byte(rules{200, 0.5, 20, time.Second}.document()))
+	d, err := cordon.Native("rules.yaml", []byte(rules{200, 0.5, 20, 50, 10, time.Second}.document()))
 	require.NoError(t, err)
 	_, err = engine.Apply(d.Rules)
 	require.NoError(t, err)

@@ -12,6 +12,8 @@ type rules struct {
 	searchLimit  int
 	payThreshold float64
 	reportLimit  int
+	cartLimit    int
+	cartBurst    int
 	slowStart    time.Duration
 }
 
@@ -42,6 +44,13 @@ breaker:                    # stop calling what keeps failing
     maxOpen: 8s
     probes: 1
 
+param:                      # at most so many calls a second for each user
+  - id: cart
+    resource: cart
+    param: header["X-Demo-Caller"]
+    limit: %d
+    burst: %d               # and so many at once after a pause
+
 isolation:                  # stop calling the instances that fail more than the others
   - id: stock
     service: stock
@@ -51,7 +60,7 @@ isolation:                  # stop calling the instances that fail more than the
     probeEvery: 100ms       # three good probes let it in again
     slowStart: %s           # its share grows back within that time
     fallbackHold: 1s
-`, r.searchLimit, r.reportLimit, r.payThreshold, r.slowStart)
+`, r.searchLimit, r.reportLimit, r.payThreshold, r.cartLimit, r.cartBurst, r.slowStart)
 }
 
 // A ruleFile is the document that the gateway watches.

@@ -33,8 +33,9 @@ type stage struct {
 	file    ruleFile
 	rules   rules
 
-	search, pay, report *service
-	stock               *pool
+	search, pay, report, cart *service
+	others                    *load // of the cart's users but one
+	stock                     *pool
 
 	// loading ends the loads; playing waits for them and for the table.
 	loading context.CancelFunc
@@ -52,13 +53,13 @@ func newStage(ctx context.Context, scr *screen.Screen) (*stage, error) {
 		clock:   clk,
 		started: clk.Now(),
 		journal: newJournal(clk),
-		rules:   rules{searchLimit: 200, payThreshold: 0.5, reportLimit: 20, slowStart: 3 * time.Second},
+		rules:   rules{searchLimit: 200, payThreshold: 0.5, reportLimit: 20, cartLimit: 50, cartBurst: 10, slowStart: 3 * time.Second},
 		loading: func() {},
 	}
 	for _, service := range []struct {
 		name string
 		into **service
-	}{{"search", &s.search}, {"pay", &s.pay}, {"report", &s.report}} {
+	}{{"search", &s.search}, {"pay", &s.pay}, {"report", &s.report}, {"cart", &s.cart}} {
 		up, err := startUpstream(service.name, clk)
 		if err != nil {
 			return s, err
@@ -98,13 +99,16 @@ func (s *stage) openFile() error {
 }
 
 // services returns all of them.
-func (s *stage) services() []*service { return []*service{s.search, s.pay, s.report} }
+func (s *stage) services() []*service { return []*service{s.search, s.pay, s.report, s.cart} }
 
 // loads returns all loads.
 func (s *stage) loads() []*load {
 	var all []*load
 	for _, service := range s.services() {
 		all = append(all, service.load)
+	}
+	if s.others != nil {
+		all = append(all, s.others)
 	}
 	if s.stock != nil {
 		for _, c := range s.stock.callers() {
@@ -121,6 +125,8 @@ func (s *stage) startLoads(ctx context.Context) {
 		service.meter.rate(s.clock.Now(), tally{})
 		service.load = &load{url: s.front.url + "/" + service.name, client: newClient(newTransport()), clock: s.clock}
 	}
+	s.cart.load.caller = func(int64) string { return hotUser }
+	s.others = &load{url: s.cart.load.url, client: newClient(newTransport()), clock: s.clock, caller: otherUser}
 	for _, load := range s.loads() {
 		context.AfterFunc(ctx, load.client.CloseIdleConnections)
 		s.playing.Go(func() { load.run(ctx) })
@@ -152,6 +158,9 @@ func (s *stage) close() error {
 			service.load.client.CloseIdleConnections()
 		}
 		faults = append(faults, service.close(ctx))
+	}
+	if s.others != nil {
+		s.others.client.CloseIdleConnections()
 	}
 	if s.stock != nil {
 		faults = append(faults, s.stock.close(ctx))

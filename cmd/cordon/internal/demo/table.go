@@ -134,6 +134,8 @@ func (s *stage) state(service *service, snapshot cordon.Snapshot) string {
 				return fmt.Sprintf("%d last second, now %.0f", last, r.Limit)
 			}
 			return fmt.Sprintf("%d of %.0f last second", last, r.Limit)
+		case cordon.KindParam.String():
+			return fmt.Sprintf("%.0f/s each, %d users", r.Limit, r.Param.Values)
 		case cordon.KindConcurrency.String():
 			inFlight, _ := service.busy()
 			return fmt.Sprintf("%d of %.0f at once", inFlight, r.Limit)
