@@ -262,7 +262,13 @@ func (t *table) enterAny(ctx context.Context, cost int, req *Request) (Entry, er
 	if req != nil {
 		c.origin, c.under = req.Origin, req.Under
 	}
-	ent, err := t.admit(&c, cost, req)
+	var ent Entry
+	var err error
+	if s := t.byValue; s != nil {
+		ent, err = t.admitByValue(s, &c, cost, req)
+	} else {
+		ent, err = t.admit(&c, cost, req)
+	}
 	if b, ok := err.(*BlockedError); ok {
 		t.res.eng.notifyBlock(b, c.origin, false, c.refused)
 	}
@@ -329,7 +335,7 @@ func (t *table) reserve(c *caller, h *hold, cost int, req *Request) error {
 		}
 	}
 	for _, s := range t.lists.paramPlaces {
-		if err := t.reserveParam(s, c, h, cost, req); err != nil {
+		if err := t.reserveParam(s, c, &h.params, cost, req); err != nil {
 			return err
 		}
 	}
@@ -339,7 +345,7 @@ func (t *table) reserve(c *caller, h *hold, cost int, req *Request) error {
 		}
 	}
 	for _, s := range t.lists.paramRates {
-		if err := t.reserveParam(s, c, h, cost, req); err != nil {
+		if err := t.reserveParam(s, c, &h.params, cost, req); err != nil {
 			return err
 		}
 	}
@@ -419,7 +425,7 @@ func (t *table) wait(c *caller, h *hold, cost int, req *Request) error {
 		}
 	}
 	for _, s := range t.lists.paramPaces {
-		if err := t.reserveParam(s, c, h, cost, req); err != nil {
+		if err := t.reserveParam(s, c, &h.params, cost, req); err != nil {
 			return err
 		}
 	}

@@ -194,10 +194,10 @@ type heldParam struct {
 // mostHeld is up to how many held values a paramCall keeps its memory for.
 const mostHeld = 64
 
-// paramCall returns what the call needs, for the first rule that asks.
-func (t *table) paramCall(c *caller, h *hold, req *Request) *paramCall {
-	if h.params != nil {
-		return h.params
+// paramCall returns what the call needs, which is put there for the first rule that asks.
+func (t *table) paramCall(c *caller, at **paramCall, req *Request) *paramCall {
+	if *at != nil {
+		return *at
 	}
 	p, _ := t.res.eng.paramCalls.Get().(*paramCall)
 	if p == nil {
@@ -207,7 +207,7 @@ func (t *table) paramCall(c *caller, h *hold, req *Request) *paramCall {
 	if req != nil {
 		p.call.Resource, p.call.Method, p.call.Args, p.call.Carrier = req.Resource, req.Method, req.Args, req.Carrier
 	}
-	h.params = p
+	*at = p
 	return p
 }
 
@@ -281,13 +281,31 @@ func (p *paramCall) cancelFrom(n int, now time.Duration) {
 	p.held = p.held[:n]
 }
 
+// admitByValue makes the one check of a table that has no other. Nothing is held while anything of the caller's own runs, so there is nothing to be given back if that ends the goroutine.
+func (t *table) admitByValue(s *paramState, c *caller, cost int, req *Request) (Entry, error) {
+	var p *paramCall
+	err := t.reserveParam(s, c, &p, cost, req)
+	if err != nil && p != nil && len(p.held) > 0 {
+		p.cancelFrom(0, c.now)
+	}
+	t.res.eng.putParamCall(p)
+	if err != nil {
+		return Entry{}, err
+	}
+	t.res.passed.Add(1)
+	if req != nil && req.Classify != nil {
+		t = t.carrying(&unusual{classify: req.Classify})
+	}
+	return Entry{table: t, start: c.now, state: uint32(cost)}, nil
+}
+
 // reserveParam asks a rule on hot parameters for each of the call's values. The first refusal is that of the call.
-func (t *table) reserveParam(s *paramState, c *caller, h *hold, cost int, req *Request) error {
+func (t *table) reserveParam(s *paramState, c *caller, at **paramCall, cost int, req *Request) error {
 	l := s.of(c, t.lists.paramCallers)
 	if l == nil {
 		return nil
 	}
-	p := t.paramCall(c, h, req)
+	p := t.paramCall(c, at, req)
 	if p.used {
 		p.values.Reset()
 	}

@@ -22,8 +22,9 @@ type table struct {
 	bulkhead           *bulkheadState
 	rate               *flowState
 
-	lists   *checks  // nil if plain
-	unusual *unusual // set in the table of a single call only
+	lists   *checks     // nil if plain
+	byValue *paramState // the only check, if that is a rate by value
+	unusual *unusual    // set in the table of a single call only
 }
 
 // checks are all checks of a resource, in the order they are made: breakers, concurrency, concurrency by value, rates, rates by value, the engine's checkers, and
@@ -131,6 +132,10 @@ func (t *table) hold(c *checks) {
 	}
 	if !plain {
 		t.lists = c
+		if len(c.breakers)+len(c.bulkheads)+len(c.rates)+len(c.queues)+len(c.paces)+len(c.feeds)+len(t.res.eng.cfg.checkers) == 0 &&
+			len(c.params) == 1 && len(c.paramRates) == 1 {
+			t.byValue = c.paramRates[0]
+		}
 		return
 	}
 	t.plain = true
