@@ -2,6 +2,7 @@ package sentinel
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -9,20 +10,19 @@ import (
 type paramScale struct {
 	per     time.Duration
 	seconds int64
-	// exact says that it rounds nothing.
-	exact bool
+	// exact says that it rounds nothing, but what is lost when fractions are calculated, and same that it changes nothing.
+	exact, same bool
 }
 
 // scaleOf finds the interval in which all limits are whole, the shortest of up to a minute if it is not the rule's own. If there is none they are rounded up, in an interval in which
 // that is at most a tenth.
 func scaleOf(per time.Duration, limits []float64) paramScale {
-	if own := int64(per / time.Second); per%time.Second == 0 {
-		if s := (paramScale{per, own, true}); s.whole(limits) {
-			return s
-		}
+	fraction := func(limit float64) bool { return limit != math.Trunc(limit) }
+	if per%time.Second == 0 && !slices.ContainsFunc(limits, fraction) {
+		return paramScale{per: per, seconds: int64(per / time.Second), exact: true, same: true}
 	}
 	for n := range int64(60) {
-		if s := (paramScale{per, n + 1, true}); s.whole(limits) {
+		if s := (paramScale{per: per, seconds: n + 1, exact: true}); s.whole(limits) {
 			return s
 		}
 	}
@@ -32,7 +32,7 @@ func scaleOf(per time.Duration, limits []float64) paramScale {
 			lowest = min(lowest, limit/per.Seconds())
 		}
 	}
-	return paramScale{per, int64(min(max(math.Ceil(10/lowest), 1), maxSeconds)), false}
+	return paramScale{per: per, seconds: int64(min(max(math.Ceil(10/lowest), 1), maxSeconds))}
 }
 
 // whole reports whether all limits are whole calls.
@@ -50,11 +50,10 @@ func (s paramScale) scaled(limit float64) float64 {
 	return limit * (float64(s.seconds) * float64(time.Second) / float64(s.per))
 }
 
-// count is a limit in whole calls, no more than cordon takes.
+// count is a limit in whole calls.
 func (s paramScale) count(limit float64) int64 {
-	count := math.Round(s.scaled(limit))
-	if !s.exact {
-		count = math.Ceil(s.scaled(limit))
+	if s.exact {
+		return int64(math.Round(s.scaled(limit)))
 	}
-	return int64(min(count, maxRate*float64(s.seconds)))
+	return int64(math.Ceil(s.scaled(limit)))
 }

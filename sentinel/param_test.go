@@ -1,7 +1,10 @@
 package sentinel_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -150,6 +153,31 @@ func TestParamWritten(t *testing.T) {
 		"param (1): per: in Sentinel limits are whole calls per whole seconds; 2.5 per 1s is written as 5 per 2 s",
 		"param (3): param: sentinel-golang's own parser of documents forgets paramKey, and takes the first argument; rules in code keep it",
 	}, lossLines(lost))
+}
+
+// TestWholeCalls: a limit is written exactly where whole calls in up to a minute say it, else rounded up by a tenth at most, so that nothing is refused that was not.
+func TestWholeCalls(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		limit     float64
+		per       time.Duration
+		threshold string
+	}{
+		{20, time.Second, `"threshold":20,"durationInSec":1`}, {100, 24 * time.Hour, `"threshold":100,"durationInSec":86400`}, {0, 500 * time.Millisecond, `"threshold":0,"durationInSec":1`},
+		{0.1, time.Second, `"threshold":1,"durationInSec":10`}, {2.5, time.Second, `"threshold":5,"durationInSec":2`}, {3, 1500 * time.Millisecond, `"threshold":2,"durationInSec":1`},
+		{1, 7500 * time.Millisecond, `"threshold":2,"durationInSec":15`}, {1.5, 90 * time.Second, `"threshold":1,"durationInSec":60`}, {1000.0 / 7, time.Second, `"threshold":1000,"durationInSec":7`},
+		{123.456, time.Second, `"threshold":124,"durationInSec":1`}, {math.Pi / 100, time.Second, `"threshold":11,"durationInSec":319`}, {1e-5, time.Second, `"threshold":1,"durationInSec":86400`},
+		{math.Nextafter(1e7, 0), time.Second, `"threshold":10000000,"durationInSec":1`}, {1.0 / 61, time.Second, `"threshold":10,"durationInSec":610`},
+	} {
+		data, lost, err := sentinel.Encode(sentinel.Go, sentinel.Param, cordon.Rules{Param: []paramflow.Rule{{Resource: rule.Name("r"), Param: "arg[0]", Limit: test.limit, Per: test.per}}})
+		require.NoError(t, err)
+		var written struct{ Threshold, DurationInSec int64 }
+		require.NoError(t, json.Unmarshal(bytes.Trim(bytes.TrimSpace(data), "[]"), &written))
+		require.Equal(t, test.threshold, fmt.Sprintf(`"threshold":%d,"durationInSec":%d`, written.Threshold, written.DurationInSec))
+		rate := float64(written.Threshold) / float64(written.DurationInSec)
+		require.GreaterOrEqual(t, rate*(1+1e-9), test.limit/test.per.Seconds())
+		require.Equal(t, test.limit == float64(written.Threshold) && test.per == time.Duration(written.DurationInSec)*time.Second, len(lost) == 0, lost)
+	}
 }
 
 // TestParamLosses: nothing is lost without being listed, and what would refuse other calls is not written.

@@ -246,7 +246,7 @@ func (w *writer) counts(p paramflow.Rule) paramCounts {
 	}
 	s := scaleOf(per, limits)
 	c := paramCounts{limit: s.count(p.Limit), seconds: s.seconds}
-	if !s.exact || time.Duration(s.seconds)*time.Second != per {
+	if !s.same {
 		w.l.add("per", "in Sentinel limits are whole calls per whole seconds; %v per %v is written as %d per %d s", p.Limit, per, c.limit, c.seconds)
 	}
 	for _, o := range overrides {
