@@ -67,6 +67,11 @@ func (e *Engine) offer(o *owner, d Decoded, keepGood bool, rep *rule.Report) {
 	next.concurrency = take(&p, "concurrency", d.Rules.Concurrency, o.rules.concurrency)
 	next.breaker = take(&p, "breaker", d.Rules.Breaker, o.rules.breaker)
 	next.isolation = take(&p, "isolation", d.Rules.Isolation, o.rules.isolation)
+	for _, problem := range overridden(next.isolation) {
+		if problem.Source = o.source; !p.knows(problem) {
+			rep.Problems = append(rep.Problems, problem)
+		}
+	}
 	p.check = func(r any) []rule.Problem { return e.pathProblems(r.(paramflow.Rule), d.paramAt) }
 	next.param = take(&p, "param", own(d.Rules.Param), o.rules.param)
 	if !keepGood && len(rep.Problems.Faults()) > 0 || e.closed {

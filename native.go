@@ -116,6 +116,12 @@ func section[R rule.Rule[R]](d *Decoded, root *rule.Node, kind, source string) [
 			problems[i].RuleID = rules[at].Meta().ID
 		}
 	}
+	if kind == "isolation" {
+		for _, p := range overridden(rules) {
+			p.Source, p.Position = source, list.Items[p.Index].Locate("service")
+			problems = append(problems, p)
+		}
+	}
 	if kind == "param" {
 		d.paramAt = make(map[string]rule.Position, len(rules))
 		for i := range rules {
