@@ -97,3 +97,24 @@ func ExampleKindOf() {
 	// breaker <nil>
 	// param <nil>
 }
+
+// Limits of single values: Java looks at each element of an argument that is a list, and items that it cannot read are left out.
+func ExampleDecode_param() {
+	doc, err := sentinel.Decode(sentinel.Param, "shop-param-rules", []byte(`[
+	  {"resource": "orders.Create", "paramIdx": 0, "count": 10, "burstCount": 5,
+	   "paramFlowItemList": [{"object": "vip", "count": 500}, {"object": "seven", "count": 1, "classType": "int"}]}
+	]`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, p := range doc.Rules().Param {
+		fmt.Println(p)
+		fmt.Println(p.Overrides[0].Value, p.Overrides[0].Limit, p.Overrides[0].Burst)
+	}
+	fmt.Println(doc.Problems.Warnings())
+	// Output:
+	// orders.Create: for each arg[0][*?] at most 10 calls per 1s with bursts of 15, the rest is refused; 1 with a limit of their own
+	// vip 500 505
+	// shop-param-rules:3:71: warning: param[0] (orders.Create#1): paramFlowItemList[1].object: "seven" is no value of type int; the item is left out, as Sentinel Java does
+}
