@@ -22,15 +22,15 @@ func TestLoadExample(t *testing.T) {
 	require.Equal(t, Config{
 		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:8081", Grace: 20 * time.Second,
 		Timeouts:     Timeouts{ReadHeader: 5 * time.Second, ResponseHeader: 10 * time.Second},
-		Limits:       Limits{BodyBytes: 1 << 20},
-		OriginHeader: "X-Client", Region: "eu-1", Isolation: CarefulIsolation,
+		Limits:       Limits{BodyBytes: 1 << 20, ParamBodyBytes: 16 << 10},
+		OriginHeader: "X-Client", TrustedProxies: []string{"10.0.0.0/8", "192.0.2.7"}, Region: "eu-1", Isolation: CarefulIsolation,
 		Rules: []RuleFile{
 			{File: "testdata/rules.yaml"},
 			{File: "testdata/legacy.flow.json", Format: Sentinel, Kind: sentinel.Flow, Dialect: sentinel.Java},
 		},
 		Routes: []Route{
 			{
-				Name: "orders", Host: "shop.example.com", Prefix: "/orders",
+				Name: "orders", Host: "shop.example.com", Prefix: "/orders", PathPattern: "/orders/{id}/items/{item}",
 				Upstreams: []Upstream{{URL: "http://10.0.0.1:9000", Region: "eu-1"}, {URL: "http://10.0.0.2:9000", Region: "eu-2", Weight: 2}},
 				Balance:   Balance(balance.LeastInFlight),
 				Retry:     nethttp.Retry{Tries: 2, Budget: .2, MinPerSecond: 1},
@@ -87,7 +87,7 @@ func TestDefaults(t *testing.T) {
 			ReadHeader: 10 * time.Second, Idle: 2 * time.Minute, Dial: 3 * time.Second, Send: 30 * time.Second,
 			ResponseHeader: 30 * time.Second, UpstreamIdle: 90 * time.Second,
 		},
-		Limits: Limits{HeaderBytes: 64 << 10, BodyBytes: 10 << 20, ResponseHeaderBytes: 1 << 20},
+		Limits: Limits{HeaderBytes: 64 << 10, BodyBytes: 10 << 20, ResponseHeaderBytes: 1 << 20, ParamBodyBytes: 64 << 10},
 		Routes: []Route{{
 			Name: "r", Resource: "r", Upstreams: []Upstream{{URL: "http://a", Weight: 1}},
 			Retry:    nethttp.Retry{Tries: 3, Budget: .1, MinPerSecond: 3},
