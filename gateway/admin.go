@@ -38,7 +38,8 @@ func (g *Gateway) Status() Status {
 
 // AdminHandler returns the handler that Run serves on the admin address: / is Status as JSON, /healthz is 200 as long as the process
 // answers, /readyz is 200 while the gateway serves and the rules of every file have been applied once (503 with the reasons
-// else, and while it drains), /metrics is what WithMetrics gave.
+// else, and while it drains), /metrics is what WithMetrics gave. With Config.AdminWrite, POST /pin with a Pin takes an upstream out of service or keeps it in it, and
+// DELETE /pin with one ends that; without it they are answered with 403.
 func (g *Gateway) AdminHandler() http.Handler { return g.admin }
 
 func (g *Gateway) adminHandler() http.Handler {
@@ -60,6 +61,10 @@ func (g *Gateway) adminHandler() http.Handler {
 		}
 		writeText(w, http.StatusOK, "ready")
 	})
+	// A page in an operator's browser must not do what the operator may.
+	guarded := http.NewCrossOriginProtection()
+	mux.Handle("POST /pin", guarded.Handler(g.pinHandler((*Gateway).pin)))
+	mux.Handle("DELETE /pin", guarded.Handler(g.pinHandler((*Gateway).unpin)))
 	if g.opts.metrics != nil {
 		mux.Handle("GET /metrics", g.opts.metrics(g.eng))
 	}

@@ -65,7 +65,7 @@ func clientAddress(req *http.Request) string {
 func targets(upstreams []Upstream) []nethttp.Target {
 	list := make([]nethttp.Target, len(upstreams))
 	for i, u := range upstreams {
-		list[i] = nethttp.Target{URL: u.URL, Weight: u.Weight, Region: u.Region}
+		list[i] = nethttp.Target{URL: u.URL, Weight: u.Weight, Region: u.Region, Drained: u.Drained}
 	}
 	return list
 }

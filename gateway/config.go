@@ -19,6 +19,9 @@ type Config struct {
 	// Admin is the TCP address of the admin handler; default "127.0.0.1:8081"; "none" for none. It tells what the gateway is
 	// doing to everybody who can reach it.
 	Admin string `rule:"admin"`
+	// AdminWrite lets the admin handler change something: take upstreams out of service and keep them in it, by hand (POST and DELETE /pin). Default: it only tells. It has no
+	// password, so whoever reaches the address may do that then.
+	AdminWrite bool `rule:"adminWrite"`
 	// Grace is how long requests may take to end when the gateway stops, up to 1h; default 30s.
 	Grace time.Duration `rule:"grace"`
 	// Timeouts bound what clients and upstreams may take.
@@ -121,6 +124,8 @@ type Upstream struct {
 	Weight float64 `rule:"weight"`
 	// Region is where it stands; default: not known.
 	Region string `rule:"region"`
+	// Drained upstreams get no requests. A route needs one that is not.
+	Drained bool `rule:"drained"`
 }
 
 // RouteTimeouts override the gateway's timeouts of the same names for one route; each up to 24h.

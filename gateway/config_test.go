@@ -139,6 +139,8 @@ func TestFaultyConfigurations(t *testing.T) {
 		{"huge weight", "routes: [{name: a, upstreams: [{url: 'http://a', weight: 1e9}]}]", rule.Position{Line: 1, Column: 58}, "routes[0].upstreams[0].weight", "out of range"},
 		{"weight beyond numbers", "routes: [{name: a, upstreams: [{url: 'http://a', weight: 1e999}]}]", rule.Position{Line: 1, Column: 58}, "routes[0].upstreams[0].weight", ""},
 		{"no region", "routes: [{name: a, upstreams: [{url: 'http://a', region: ' eu'}]}]", rule.Position{Line: 1, Column: 58}, "routes[0].upstreams[0].region", "no region"},
+		{"all drained", "routes: [{name: a, upstreams: [{url: 'http://a', drained: true}, {url: 'http://b', drained: true}]}]", rule.Position{Line: 1, Column: 31}, "routes[0].upstreams", "all are drained"},
+		{"too long a try", "routes: [{name: a, retry: {tryTimeout: 25h}, upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 40}, "routes[0].retry.tryTimeout", "out of range"},
 		{"no strategy", "routes: [{name: a, balance: roundrobin, upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 29}, "routes[0].balance", "roundRobin"},
 		{"hash for nothing", "routes: [{name: a, hashHeader: X, upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 32}, "routes[0].hashHeader", "only to choose"},
 		{"hash by no name", "routes: [{name: a, balance: consistentHash, hashCookie: 'a b', upstreams: ['http://a']}]", rule.Position{Line: 1, Column: 57}, "routes[0].hashCookie", "no name"},

@@ -29,6 +29,8 @@ type Event struct {
 	Kind     string `json:"kind,omitempty"`
 	Rule     string `json:"rule,omitempty"`
 	Resource string `json:"resource,omitempty"`
+	// Route is the route it is about, of isolation: routes may share a resource, and each judges its upstreams by itself.
+	Route string `json:"route,omitempty"`
 	// Text says what happened in words.
 	Text string `json:"text"`
 	// Count is how often, for refusals: those of one rule at one resource are one event.
@@ -118,7 +120,7 @@ func (e *events) region(i isolation.Event) {
 
 func (e *events) decided(i isolation.Event, at time.Time) {
 	e.change(Event{
-		Time: at, What: "isolation", Kind: "isolation", Rule: i.RuleID, Resource: i.Service, Text: isolationText(&i), Shadow: i.Shadow,
+		Time: at, What: "isolation", Kind: "isolation", Rule: i.RuleID, Resource: i.Service, Route: i.Group, Text: isolationText(&i), Shadow: i.Shadow,
 	})
 }
 

@@ -28,6 +28,7 @@ type route struct {
 func newRoute(r Route, c Config, transport http.RoundTripper, eng *cordon.Engine, log *limitedLog, events *events) (*route, error) {
 	pool, err := nethttp.NewPool(eng, r.Resource, targets(r.Upstreams), nethttp.PoolConfig{
 		Base:         transport,
+		Name:         r.Name,
 		Balance:      balance.Options{Region: c.Region, Strategy: balance.Strategy(r.Balance), OnRegion: events.region},
 		HashBy:       r.hashBy(),
 		Retry:        r.Retry,

@@ -185,6 +185,8 @@ func (f *faults) route(at string, r Route) {
 func (f *faults) upstreams(at string, r Route) {
 	if len(r.Upstreams) == 0 {
 		f.add(at+".upstreams", "there is no upstream", "at least one base URL")
+	} else if !slices.ContainsFunc(r.Upstreams, func(u Upstream) bool { return !u.Drained }) {
+		f.add(at+".upstreams", "all are drained: there is none to send requests to", "at least one that is not drained")
 	}
 	for _, p := range nethttp.CheckTargets(targets(r.Upstreams)) {
 		f.add(at+".upstreams"+p.Field, p.Message, p.Want)

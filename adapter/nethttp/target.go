@@ -30,6 +30,15 @@ type Target struct {
 	Drained bool
 }
 
+// Address returns the URL in the form in which it identifies the instance. What is no base URL is returned as it is.
+func (t Target) Address() string {
+	u, err := baseURL(t.URL)
+	if err != nil {
+		return t.URL
+	}
+	return u.String()
+}
+
 // CheckTargets returns what is wrong with a list of targets, each fault with its field ("[2].url"): a URL that is no base URL or of an
 // earlier target, a weight out of range, a region that is no name. A list that is empty is a good one: a registry may know of no instance.
 func CheckTargets(list []Target) rule.Problems {
