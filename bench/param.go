@@ -9,12 +9,17 @@ import (
 	"github.com/cordon-go/cordon/rule"
 )
 
-// Customer and Order are an argument that a rule looks into.
-type (
-	Customer struct{ ID int64 }
-	// Order has the customer by address, as requests mostly have.
-	Order struct{ Customer *Customer }
-)
+// Customer is the one that an Order is for.
+type Customer struct {
+	// ID is what a rule limits by.
+	ID int64
+}
+
+// Order is an argument that a rule looks into.
+type Order struct {
+	// Customer is given by address, as in requests it mostly is.
+	Customer *Customer
+}
 
 // Buyers makes calls with an order in their arguments, by keys drawn from a distribution.
 type Buyers struct {
