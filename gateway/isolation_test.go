@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -372,4 +373,55 @@ func TestBalanceNames(t *testing.T) {
 	}
 	require.Equal(t, "Isolation(9)", Isolation(9).String())
 	require.Error(t, new(Isolation).UnmarshalText([]byte("on")))
+}
+
+// faults #47: one of three upstreams hangs, and clients give up long before the gateway would. Where they had more patience than it ever takes, that is enough to find it.
+func TestUpstreamThatHangsIsFound(t *testing.T) {
+	t.Parallel()
+	var hung atomic.Bool
+	list := urls(upstream(t, func(_ http.ResponseWriter, r *http.Request) {
+		if hung.Load() {
+			<-r.Context().Done()
+		}
+	}), upstream(t, says("b")), upstream(t, says("c")))
+	s := run(t, Config{Routes: []Route{{Name: "r", Upstreams: list}}})
+	s.client.Timeout = 1200 * time.Millisecond
+	for range 12 { // else nobody knows how long it takes
+		s.get("/")
+	}
+	hung.Store(true)
+	var clients sync.WaitGroup
+	var found atomic.Bool
+	for range 20 {
+		clients.Go(func() {
+			for !found.Load() {
+				if res, err := s.client.Get("http://" + s.addr + "/"); err == nil {
+					_ = res.Body.Close()
+				}
+			}
+		})
+	}
+	s.waitFor(func() bool {
+		found.Store(s.Engine().Snapshot().Services[0].Instances[0].State == isolation.Quarantined)
+		return found.Load()
+	})
+	clients.Wait()
+	for _, i := range s.Engine().Snapshot().Services[0].Instances[1:] {
+		require.Zero(t, i.Failures)
+	}
+}
+
+// With a time-out for each try a hanging upstream costs its clients little, and no answer.
+func TestUpstreamThatHangsCostsLittle(t *testing.T) {
+	t.Parallel()
+	c, err := Parse("gateway.yaml", []byte(lines(
+		"routes:", "- name: r", "  retry: {tryTimeout: 100ms, tries: 2}", "  upstreams: ["+upstream(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })+", "+upstream(t, says("b"))+"]",
+	)))
+	require.NoError(t, err)
+	s := run(t, c)
+	for range 20 {
+		require.Equal(t, "b", s.get("/").body)
+	}
+	require.Equal(t, isolation.Quarantined, s.Engine().Snapshot().Services[0].Instances[0].State)
+	require.EqualValues(t, 20, s.counts("r").passed)
 }
