@@ -118,6 +118,9 @@ func section[R rule.Rule[R]](d *Decoded, root *rule.Node, kind, source string) [
 	}
 	if kind == "isolation" {
 		for _, p := range overridden(rules) {
+			if bad[p.Index] {
+				continue // that comes first
+			}
 			p.Source, p.Position = source, list.Items[p.Index].Locate("service")
 			problems = append(problems, p)
 		}

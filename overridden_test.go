@@ -41,6 +41,14 @@ flow:
 	require.Equal(t, want, d.Problems[0].Error())
 	require.Len(t, d.Rules.Isolation, 3)
 
+	d2, err := Native("", []byte(`cordon: 1
+isolation:
+  - {id: a, service: {default: true}}
+  - {id: b, service: {default: true}, probes: -1}
+`))
+	require.NoError(t, err)
+	require.Len(t, d2.Problems, 1, "one with a fault is to be mended first")
+
 	// A document's warning is not said twice.
 	rep = e.apply(e.code, d, false, "")
 	require.True(t, rep.Applied)

@@ -2,14 +2,19 @@ package isolation
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cordon-go/cordon/rule"
 )
 
-// String describes the rule in one sentence for people, defaults included.
+// String describes the rule in one sentence for people, defaults included. Then come the preset, if it is another than the default one, and the fields with other values than
+// the preset's of which the sentence does not speak.
 func (r Rule) String() string {
+	edits := r.edits()
 	r = r.WithDefaults()
 	var b strings.Builder
 	if r.ID != "" {
@@ -27,6 +32,9 @@ func (r Rule) String() string {
 		b.WriteString(", doubling up to " + rule.DurationText(r.Max))
 	}
 	fmt.Fprintf(&b, "; at most %s of them at once", percent(r.MaxShare))
+	if r.MaxShare < 1 {
+		b.WriteString(", rounded up")
+	}
 	if !r.MayEmpty {
 		b.WriteString(", and never the last")
 	}
@@ -38,7 +46,50 @@ func (r Rule) String() string {
 	if !r.NoFallback {
 		fmt.Fprintf(&b, "; puts all in service while more than %s are sick", percent(r.FallbackAt))
 	}
+	if len(edits) > 0 {
+		b.WriteString("; " + strings.Join(edits, ", "))
+	}
 	return b.String()
+}
+
+// edits names what differs from the preset's values and is not in the sentence, as documents write it.
+func (r Rule) edits() []string {
+	var edits []string
+	if r.Preset != Default {
+		edits = append(edits, "preset "+r.Preset.String())
+	}
+	inSentence := []string{"id", "service", "preset", "shadow", "base", "max", "maxShare", "mayEmpty", "probes", "slowStart", "noFallback",
+		"minSuccessRate", "window", "minCalls", "localErrors", "absoluteOnly"}
+	if !r.AbsoluteOnly {
+		inSentence = append(inSentence, "minGap", "minRatio")
+	}
+	if !r.NoFallback {
+		inSentence = append(inSentence, "fallbackAt")
+	}
+	is := reflect.ValueOf(r.WithDefaults())
+	for i := range is.NumField() {
+		name := is.Type().Field(i).Tag.Get("rule")
+		if slices.Contains(inSentence, name) {
+			continue
+		}
+		without := r
+		reflect.ValueOf(&without).Elem().Field(i).SetZero()
+		v := is.Field(i)
+		if v.Equal(reflect.ValueOf(without.WithDefaults()).Field(i)) {
+			continue
+		}
+		switch v := v.Interface().(type) {
+		case bool:
+			edits = append(edits, name)
+		case time.Duration:
+			edits = append(edits, name+" "+rule.DurationText(v))
+		case float64:
+			edits = append(edits, name+" "+strconv.FormatFloat(v, 'f', -1, 64))
+		default:
+			edits = append(edits, fmt.Sprintf("%s %v", name, v))
+		}
+	}
+	return edits
 }
 
 // criteria says which instances are sick by a rule that has its defaults set.
