@@ -31,7 +31,7 @@ func withClientBody(r *http.Request) *http.Request {
 
 func (b *clientBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && err != io.EOF && err != http.ErrBodyReadAfterClose { // whose sender has closed it, since the upstream failed
 		b.failure.CompareAndSwap(nil, &err)
 	}
 	return n, err

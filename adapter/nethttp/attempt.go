@@ -102,6 +102,7 @@ type attempt struct {
 	header   http.Header
 	answered time.Duration // the reading at which the response's header came
 	limit    *tryLimit     // nil: no bound
+	held     *heldBody     // the request's body; nil if it is not watched
 	ended    atomic.Bool   // whoever reads, whoever closes, and the context may all end it
 }
 
@@ -139,6 +140,7 @@ func (p *Pool) url(address string) *url.URL {
 // send makes the exchange.
 func (a *attempt) send(body io.ReadCloser) (*http.Response, error) {
 	a.req.Body = body
+	a.held, _ = body.(*heldBody)
 	caller := a.req.Context()
 	returned := false
 	defer func() {
@@ -198,6 +200,9 @@ func (a *attempt) finish(err error) bool {
 	}
 	e := Attempt{Request: &a.req, Address: a.call.Address(), Status: a.status, Header: a.header, Err: err, Probe: a.call.Probe()}
 	e.Default = attemptOutcome(&e)
+	if err != nil && a.status == 0 && a.held.broke() {
+		e.Default = isolation.Ignored // the caller could not say what it wanted
+	}
 	o := a.pool.judge(&e)
 	at := a.answered // how long somebody took to read is not the instance's latency
 	if o != isolation.Success || at == 0 || e.Probe {

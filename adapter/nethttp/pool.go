@@ -208,18 +208,18 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("nethttp: service %q: %w", p.group.Service(), err)
 	}
 	sent = true
+	out := newOutgoing(req)
+	defer out.release()
 	if p.budget == nil {
-		return a.send(req.Body)
+		return a.send(out.first())
 	}
-	return p.trying(req, ask, a)
+	return p.trying(&out, ask, a)
 }
 
 // trying sends the request until it is well, or must not be sent again.
-func (p *Pool) trying(req *http.Request, ask balance.Request, a *attempt) (*http.Response, error) {
+func (p *Pool) trying(out *outgoing, ask balance.Request, a *attempt) (*http.Response, error) {
 	p.budget.request()
-	out := newOutgoing(req)
-	defer out.release()
-	body := out.first()
+	req, body := out.req, out.first()
 	for try := 1; ; try++ {
 		probe := a.call.Probe()
 		if p.bounded(req, try) {
@@ -230,7 +230,7 @@ func (p *Pool) trying(req *http.Request, ask balance.Request, a *attempt) (*http
 			return res, err
 		}
 		ask.Tried = append(ask.Tried, a.call.Member())
-		next, again := p.another(&out, ask)
+		next, again := p.another(out, ask)
 		if next == nil {
 			return res, err
 		}

@@ -48,13 +48,15 @@ func (o *outgoing) release() {
 }
 
 // A heldBody keeps a request's body open while it may have to be sent to another instance: a transport closes the body of a
-// request that it could not send.
+// request that it could not send. It notes whether reading it failed, so that no instance is blamed for that.
 type heldBody struct {
 	rc io.ReadCloser
 
 	mu       sync.Mutex // guards what follows
 	read     bool       // something was read: it can be sent only once
 	closing  bool       // it was closed before it was read
+	closed   bool       // it was closed, after which reading may well fail
+	failed   bool       // reading failed
 	released bool       // it will not be sent again
 }
 
@@ -62,13 +64,30 @@ func (b *heldBody) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	b.read = true
 	b.mu.Unlock()
-	return b.rc.Read(p)
+	n, err := b.rc.Read(p)
+	if err != nil && err != io.EOF {
+		b.mu.Lock()
+		b.failed = b.failed || !b.closed
+		b.mu.Unlock()
+	}
+	return n, err
+}
+
+// broke reports whether reading failed, by the caller's doing.
+func (b *heldBody) broke() bool {
+	if b == nil {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.failed
 }
 
 func (b *heldBody) Close() error {
 	b.mu.Lock()
 	hold := !b.read && !b.released
 	b.closing = b.closing || hold
+	b.closed = b.closed || !hold
 	b.mu.Unlock()
 	if hold {
 		return nil

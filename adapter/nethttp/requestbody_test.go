@@ -1,9 +1,11 @@
 package nethttp
 
 import (
+	"errors"
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -16,6 +18,25 @@ type closeCounter struct {
 func (c *closeCounter) Close() error {
 	c.closed++
 	return nil
+}
+
+// A body that cannot be read is the caller's doing, but not when who sends it has closed it.
+func TestHeldBodyThatBreaks(t *testing.T) {
+	t.Parallel()
+	torn := errors.New("torn")
+	for _, closed := range []bool{false, true} {
+		b := &heldBody{rc: io.NopCloser(io.MultiReader(strings.NewReader("x"), iotest.ErrReader(torn)))}
+		_, err := b.Read(make([]byte, 1))
+		require.NoError(t, err)
+		require.False(t, b.broke())
+		if closed {
+			require.NoError(t, b.Close())
+		}
+		_, err = b.Read(make([]byte, 1))
+		require.ErrorIs(t, err, torn)
+		require.Equal(t, !closed, b.broke())
+	}
+	require.False(t, (*heldBody)(nil).broke(), "one that is not watched")
 }
 
 // A body stays open while another instance may need it, and is closed in the end whoever asked for it and when.
