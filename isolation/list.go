@@ -105,6 +105,9 @@ func (g *Group) setList(now time.Duration, list []Instance) (c Change, another b
 		if old[m.Address()] == nil {
 			m.setCriteria(g.params.Load(), true)
 			g.count(m, 1)
+		} else if m.state == Probing { // a probe under way counts no more
+			m.ill.lease = 0
+			m.nextProbe.Store(int64(now))
 		}
 		g.setGate(now, m)
 	}

@@ -226,3 +226,25 @@ func TestOnlyTheChosenInstanceIsProbed(t *testing.T) {
 	require.True(t, p.call(2, Success))
 	require.Equal(t, []State{SlowStart, SlowStart}, []State{p.state(0), p.state(2)})
 }
+
+// An instance that is drained in the middle of a probe, and then is not, is probed at once: nobody waits for the probe that counts no more.
+func TestDrainedWhileProbed(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t, Rule{Jitter: still}, 5)
+	p.sicken(0)
+	p.till(p.member(0).until)
+	lost, ok := p.member(0).Begin(p.now)
+	require.True(t, ok)
+	list := instances(5)
+	list[0].Drained = true
+	p.g.Update(p.now, list)
+	p.g.Update(p.now, instances(5))
+	require.Equal(t, Probing, p.state(0))
+	probe, ok := p.member(0).Begin(p.now)
+	require.True(t, ok)
+	lost.End(p.now, Failure)
+	require.Equal(t, Probing, p.state(0))
+	require.False(t, p.call(0, Success), "one at a time")
+	probe.End(p.now, Success)
+	check(t, p.g, p.now)
+}
