@@ -202,6 +202,9 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Opaque != "" {
 		return nil, errNoPath
 	}
+	if err := unsendable(req); err != nil {
+		return nil, err
+	}
 	ask := balance.Request{Hash: p.hash(req)}
 	a, err := p.pick(req, ask)
 	if err != nil {
