@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/netip"
 
+	"github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/extractor"
 )
 
@@ -145,6 +146,12 @@ func WithTrustedProxies(prefixes ...netip.Prefix) Option {
 // extractor knows, or nil if there is none. It must be quick. A panic in it is an internal fault of the engine's (cordon.WithFaultPolicy).
 func WithValues(f func(r *http.Request, name string) any) Option {
 	return optionFunc(func(c *config) { c.values = f })
+}
+
+// WithNamer names the resource by what is in the request: of the namer's path, resource is the name that the request has by the other rules (WithName and so on), as in
+// `resource + header["X-Tenant"]`.
+func WithNamer(n *cordon.Namer) Option {
+	return optionFunc(func(c *config) { c.namer = n })
 }
 
 // WithPathPattern says what the segments of paths are called, for rules on path.id, where no http.ServeMux does: "/users/{id}/orders/{order}". A {name} is one segment, {name...} at the end the

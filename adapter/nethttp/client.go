@@ -82,15 +82,14 @@ func (t *transport) enter(req *http.Request) (*call, error) {
 			_ = req.Body.Close() // nothing was sent: there is no one to tell
 		}
 	}()
-	name := t.cfg.clientName(req)
-	asks := t.cfg.request(req, name, false)
+	asks := t.cfg.request(req, t.cfg.clientName(req), false)
 	ent, err := t.eng.Enter(req.Context(), asks)
 	if err != nil {
 		t.cfg.release(asks.Carrier)
 		return nil, err
 	}
 	entered = true
-	return &call{ent: ent, eng: t.eng, cfg: t.cfg, name: name, req: req, carrier: asks.Carrier}, nil
+	return &call{ent: ent, eng: t.eng, cfg: t.cfg, name: asks.Resource, req: req, carrier: asks.Carrier}, nil
 }
 
 // errNoResponse judges a base that broke the RoundTripper's contract; http.Client has an error of its own for it.

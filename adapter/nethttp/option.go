@@ -32,6 +32,7 @@ type config struct {
 	entrance bool
 
 	// What rules on hot parameters look at; see carrier.
+	namer       *cordon.Namer
 	values      func(*http.Request, string) any
 	trusted     []netip.Prefix // unmapped
 	pathPattern string
@@ -57,6 +58,9 @@ func (c *config) request(r *http.Request, name string, inbound bool) cordon.Requ
 	}
 	if c.args != nil {
 		req.Args = c.args(r)
+	}
+	if c.namer != nil {
+		req.Resource = c.namer.Name(r.Context(), &req)
 	}
 	return req
 }

@@ -468,6 +468,32 @@ func (k *keeper) Done(c *cordon.CheckedCall, _ cordon.Outcome, _ time.Duration, 
 	k.seen = append(k.seen, v.String())
 }
 
+// A tenant can be a resource of its own, by what is in the request.
+func TestNamer(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t, cordon.Rules{})
+	namer, err := eng.Namer(`resource + header["X-Tenant"] + body.id`)
+	require.NoError(t, err)
+	var seen string
+	h := nethttp.Middleware(eng, named("orders"), nethttp.WithNamer(namer))(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		seen = string(body)
+	}))
+	r := jsonRequest(t, `{"id":7}`)
+	h.ServeHTTP(httptest.NewRecorder(), r) // without a tenant
+	r = jsonRequest(t, `{"id":7}`)
+	r.Header.Set("X-Tenant", "acme")
+	h.ServeHTTP(httptest.NewRecorder(), r)
+	require.Equal(t, `{"id":7}`, seen)
+
+	rt := nethttp.Transport(eng, answer(200, http.NoBody), nethttp.WithNamer(namer))
+	r = jsonRequest(t, `{"id":8}`)
+	r.Header.Set("X-Tenant", "acme")
+	_, err = rt.RoundTrip(r)
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"orders", "orders|acme|7", "service|acme|8"}, resources(eng))
+}
+
 // Rules on values cost requests of other resources nothing, and those of their own no more than the engine's part.
 func TestParamAllocations(t *testing.T) {
 	if raceEnabled {
@@ -498,4 +524,16 @@ func TestParamAllocations(t *testing.T) {
 			t.Error("must be refused")
 		}
 	}))
+}
+
+func BenchmarkMiddlewareParam(b *testing.B) {
+	eng := newEngine(b, cordon.Rules{Param: []paramflow.Rule{{ID: "h", Resource: rule.Name("r"), Param: `header["X-Tenant"]`, Limit: 10_000_000}}})
+	h := nethttp.Middleware(eng, named("r"))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	r := httptest.NewRequest("GET", "/", nil)
+	r.Header.Set("X-Tenant", "acme")
+	w := &bare{}
+	b.ReportAllocs()
+	for b.Loop() {
+		h.ServeHTTP(w, r)
+	}
 }

@@ -41,8 +41,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
-	name := h.cfg.serverName(r)
-	req := h.cfg.request(r, name, true)
+	req := h.cfg.request(r, h.cfg.serverName(r), true)
+	name := req.Resource
 	defer h.cfg.release(req.Carrier)
 	ent, err := h.eng.Enter(r.Context(), req)
 	if err != nil {
