@@ -283,6 +283,11 @@ func (p *paramCall) cancelFrom(n int, now time.Duration) {
 
 // admitByValue makes the one check of a table that has no other. Nothing is held while anything of the caller's own runs, so there is nothing to be given back if that ends the goroutine.
 func (t *table) admitByValue(s *paramState, c *caller, cost int, req *Request) (Entry, error) {
+	if req != nil {
+		if v, found := s.path.path.Plain(req.Args); found {
+			return t.admitValue(s, v, c, cost, req)
+		}
+	}
 	var p *paramCall
 	err := t.reserveParam(s, c, &p, cost, req)
 	if err != nil && p != nil && len(p.held) > 0 {
@@ -292,11 +297,29 @@ func (t *table) admitByValue(s *paramState, c *caller, cost int, req *Request) (
 	if err != nil {
 		return Entry{}, err
 	}
+	return t.admitted(c, cost, req), nil
+}
+
+// admitValue is admitByValue for a value that was had without more ado.
+func (t *table) admitValue(s *paramState, v extractor.Value, c *caller, cost int, req *Request) (Entry, error) {
+	if l := s.of(c, t.lists.paramCallers); l != nil {
+		if _, _, retryAfter, ok := l.Acquire(c.now, v, cost); !ok {
+			c.refused = refusedValue{l, v}
+			if err := t.refuseAny(s.tally, s.refuse(l, v, retryAfter), c, s.rule.Shadow); err != nil {
+				return Entry{}, err
+			}
+		}
+	}
+	return t.admitted(c, cost, req), nil
+}
+
+// admitted counts a call that passed and holds nothing.
+func (t *table) admitted(c *caller, cost int, req *Request) Entry {
 	t.res.passed.Add(1)
 	if req != nil && req.Classify != nil {
 		t = t.carrying(&unusual{classify: req.Classify})
 	}
-	return Entry{table: t, start: c.now, state: uint32(cost)}, nil
+	return Entry{table: t, start: c.now, state: uint32(cost)}
 }
 
 // reserveParam asks a rule on hot parameters for each of the call's values. The first refusal is that of the call.
