@@ -1,6 +1,7 @@
 package cordon
 
 import (
+	"bytes"
 	"os"
 	"regexp"
 	"strings"
@@ -17,7 +18,16 @@ func TestParamPageShowsTheExamples(t *testing.T) {
 	source, err := os.ReadFile("example_param_test.go")
 	require.NoError(t, err)
 	samples := regexp.MustCompile("(?s)<!-- from example_param_test.go -->\n```(?:go|yaml)\n(.*?)```").FindAllSubmatch(page, -1)
-	require.Len(t, samples, strings.Count(string(page), "```go")+strings.Count(string(page), "```yaml"))
+	require.Equal(t, strings.Count(string(page), "```go"), strings.Count(string(bytes.Join(marked(samples), nil)), "```go"), "all code is from an example")
+	for _, document := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(page, -1) {
+		text := document[1]
+		if !bytes.HasPrefix(text, []byte("cordon:")) { // a part of one
+			text = append([]byte("cordon: 1\n"), text...)
+		}
+		decoded, err := Native("docs/param.md", text)
+		require.NoError(t, err)
+		require.Empty(t, decoded.Problems, "%s", text)
+	}
 	for _, sample := range samples {
 		text := string(sample[1])
 		indented := "\t\t" + strings.TrimSuffix(strings.ReplaceAll(text, "\n", "\n\t\t"), "\t\t")
@@ -25,4 +35,12 @@ func TestParamPageShowsTheExamples(t *testing.T) {
 		require.True(t, strings.Contains(string(source), text) || strings.Contains(string(source), indented) || strings.Contains(string(source), once),
 			"no example has\n%s", text)
 	}
+}
+
+// marked returns the samples with what marks them.
+func marked(samples [][][]byte) (all [][]byte) {
+	for _, s := range samples {
+		all = append(all, s[0])
+	}
+	return all
 }
