@@ -42,6 +42,8 @@ func TestDemoHoldsAndIsKept(t *testing.T) {
 		require.Contains(t, shown, "   ✓ "+string(chapter)+"  ")
 	}
 
+	requirePastable(t, shown, 5)
+
 	useWhatIsKept(t, &out)
 	cancel()
 	require.Equal(t, exitGood, <-code, errs.String())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -23,5 +24,25 @@ func TestTheDocumentationShowsRealOutput(t *testing.T) {
 		require.True(t, ok, command)
 		r := runCordon(t, "", strings.Fields(args)...)
 		require.Equal(t, strings.TrimSpace(want), strings.TrimSpace(r.err+r.out), command)
+	}
+}
+
+// The rules that the demo shows, here and in the documentation, can be pasted into a document.
+func TestTheDocumentationShowsRulesThatCanBePasted(t *testing.T) {
+	for path, rules := range map[string]int{"../../docs/cli.md": 5, "../../README.md": 2} {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		requirePastable(t, string(text), rules)
+	}
+}
+
+// requirePastable finds so many rules in what the demo prints, each a line, and reads them as documents.
+func requirePastable(t *testing.T, shown string, rules int) {
+	t.Helper()
+	lines := regexp.MustCompile(`(?m)^   (flow|concurrency|breaker|isolation|param): .*$`).FindAllString(shown, -1)
+	require.Len(t, lines, rules)
+	for _, line := range lines {
+		r := runCordon(t, "cordon: 1\n"+strings.TrimSpace(line)+"\n", "check", "-")
+		require.Equal(t, exitGood, r.code, "%s: %s%s", line, r.out, r.err)
 	}
 }

@@ -78,6 +78,8 @@ Start with "cordon demo": it shows all of that on real HTTP traffic and needs no
 		newConvert(s),
 		newSim(s),
 		newTop(s),
+		newPin(s),
+		newUnpin(s),
 		newVersion(s),
 	)
 	return root

@@ -31,7 +31,7 @@ func newTop(s streams) *cobra.Command {
 				return fmt.Errorf("--interval is %v, want at least 100ms", t.interval)
 			}
 			t.screen = screen.New(s.out)
-			t.client = &http.Client{Timeout: 5 * time.Second}
+			t.client = &http.Client{Timeout: adminPatience}
 			return t.run(cmd.Context())
 		},
 	}
@@ -94,7 +94,7 @@ func (t *top) put(lines []string) {
 // look asks the gateway how it is.
 func (t *top) look(ctx context.Context) (gateway.Status, error) {
 	var status gateway.Status
-	address, err := adminURL(t.admin)
+	address, err := adminURL(t.admin, "/")
 	if err != nil {
 		return status, err
 	}
@@ -123,8 +123,8 @@ func (t *top) look(ctx context.Context) (gateway.Status, error) {
 	return status, nil
 }
 
-// adminURL is where the status of the gateway with that administration address is, given with or without scheme.
-func adminURL(admin string) (string, error) {
+// adminURL is where the gateway with that administration address, given with or without scheme, has something.
+func adminURL(admin, path string) (string, error) {
 	if !strings.Contains(admin, "://") {
 		admin = "http://" + admin
 	}
@@ -135,5 +135,5 @@ func adminURL(admin string) (string, error) {
 	if u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return "", errors.New("--admin: want host:port, or an http or https address")
 	}
-	return u.JoinPath("/").String(), nil
+	return u.JoinPath(path).String(), nil
 }

@@ -46,7 +46,7 @@ func statusAt(n int, passed int64) gateway.Status {
 			{Name: "idle"},
 		},
 	}, Events: []gateway.Event{
-		{Time: time.Date(2026, 1, 2, 11, 59, 58, 0, time.UTC), What: "refused", Resource: "orders.Create", Text: "limit 100", Count: 7},
+		{Time: time.Date(2026, 1, 2, 11, 59, 58, 0, time.UTC), What: "refused", Resource: "orders.Create", Route: "write", Text: "limit 100", Count: 7},
 		{Time: time.Date(2026, 1, 2, 11, 0, 0, 0, time.UTC), What: "rules", Text: "2 added"},
 	}}
 }
@@ -62,7 +62,7 @@ orders.Create       200        100         2          3  2.1ms  1.5s  orders 99/
 idle                  0          0         0          0      –     –
 
 EVENTS, newest first
-11:59:58  refused orders.Create: limit 100 (7 times)
+11:59:58  refused orders.Create (write): limit 100 (7 times)
 11:00:00  rules   2 added`, "\n"),
 		strings.Join(topTable(p, statusAt(10, 1000), statusAt(12, 1400)), "\n"))
 }
@@ -101,7 +101,7 @@ func services() []isolation.Snapshot {
 	return []isolation.Snapshot{
 		{Service: "mail", Instances: []isolation.InstanceSnapshot{in("10.0.1.1:80"), {Address: "10.0.1.2:80", Weight: 1}}},
 		{
-			Service: "orders", RuleID: "all", Out: 1, Quarantines: 3,
+			Service: "orders", Group: "orders", RuleID: "all", Out: 1, Quarantines: 3,
 			Instances: []isolation.InstanceSnapshot{in("10.0.0.1:80"), in("10.0.0.2:80"), ramp, sick, {Address: "10.0.0.5:80", State: isolation.Drained}},
 		},
 		{
@@ -112,7 +112,7 @@ func services() []isolation.Snapshot {
 			Service: "stock", RuleID: "all", Shadow: true, Out: 1, Quarantines: 1,
 			Instances: []isolation.InstanceSnapshot{{Address: "10.0.3.1:80", State: isolation.Quarantined, Weight: 1}},
 		},
-		{Service: "void", RuleID: "all"},
+		{Service: "void", Group: "void-write", RuleID: "all"},
 	}
 }
 
@@ -134,7 +134,7 @@ pay                   FALLBACK, 1 of 1 in service, 1 held              0       0
 stock                 1 of 1 in service, 1 would be out                0       0          0                  rule all (shadow), 1 quarantine
   10.0.3.1:80         quarantined                               1      0       0          0
 mail                  2 of 2 in service                             1000       1          2                  no rule
-void                  no instances                                     0       0          0                  rule all
+void (void-write)     no instances                                     0       0          0                  rule all
 
 EVENTS, newest first`, "\n"), strings.Join(lines[6:len(lines)-2], "\n"))
 }

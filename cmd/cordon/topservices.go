@@ -55,8 +55,16 @@ func serviceRow(p *screen.Screen, s isolation.Snapshot) []string {
 		calls, failures, inFlight = calls+i.Calls, failures+i.Failures, inFlight+i.InFlight
 	}
 	return []string{
-		s.Service, serviceState(p, s), "", fmt.Sprint(calls), fmt.Sprint(failures), fmt.Sprint(inFlight), "", "", serviceHistory(s),
+		ofGroup(s.Service, s.Group), serviceState(p, s), "", fmt.Sprint(calls), fmt.Sprint(failures), fmt.Sprint(inFlight), "", "", serviceHistory(s),
 	}
+}
+
+// ofGroup is the name of a service, with that of one of its groups: of a route. A route's name is mostly that of its service.
+func ofGroup(service, group string) string {
+	if group == "" || group == service {
+		return service
+	}
+	return service + " (" + group + ")"
 }
 
 // serviceState says how many of a service's instances are in service.

@@ -148,7 +148,7 @@ func eventLines(p *screen.Screen, events []gateway.Event) []string {
 	for _, e := range events[:min(len(events), topEvents)] {
 		line := fmt.Sprintf("%s  %s", e.Time.Format(time.TimeOnly), screen.Pad(e.What, 7))
 		if e.Resource != "" {
-			line += " " + e.Resource + ":"
+			line += " " + ofGroup(e.Resource, e.Route) + ":"
 		}
 		line += " " + oneLine(e.Text)
 		if e.Count > 1 {

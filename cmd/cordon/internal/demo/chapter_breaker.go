@@ -23,7 +23,7 @@ const (
 // breakerOpens: a service falls ill; its breaker opens, probes, opens for longer, and closes when the service is well.
 func (s *stage) breakerOpens(ctx context.Context) error {
 	s.title("A service falls ill and gets well", "pay starts to answer 500; its breaker opens for 1 s when half of the calls within 2 s failed, then probes")
-	s.shows("breaker: {id: pay, resource: pay, threshold: %g, window: 2s, minCalls: 20, open: 1s, maxOpen: 8s}", s.rules.payThreshold)
+	s.shows("breaker: [{id: pay, resource: pay, threshold: %g, window: 2s, minCalls: 20, open: 1s, maxOpen: 8s}]", s.rules.payThreshold)
 	s.pay.load.perSecond.Store(payRate)
 	if err := s.let(ctx, time.Second); err != nil {
 		return err

@@ -14,7 +14,7 @@ const (
 // concurrencyHolds: a service becomes slow, and no more of its calls run at once than allowed.
 func (s *stage) concurrencyHolds(ctx context.Context) error {
 	s.title("A slow service is not flooded", "report takes 150 ms a call: 300 calls a second would be 45 at once, 20 are allowed")
-	s.shows("concurrency: {id: report, resource: report, limit: %d}", s.rules.reportLimit)
+	s.shows("concurrency: [{id: report, resource: report, limit: %d}]", s.rules.reportLimit)
 	s.report.latency.Store(int64(reportLatency))
 	s.report.load.perSecond.Store(reportRate)
 	if err := s.let(ctx, reportLength); err != nil {

@@ -31,7 +31,7 @@ const (
 func (s *stage) sickInstanceIsolated(ctx context.Context) error {
 	s.title("One of five instances falls ill", fmt.Sprintf(
 		"two callers send %d calls a second each to the same five instances of stock: one follows the rule, the other has none", stockRate))
-	s.shows("isolation: {id: stock, service: stock, base: 1s, max: 8s, probeEvery: 100ms, slowStart: %v, fallbackHold: 1s}", s.rules.slowStart)
+	s.shows("isolation: [{id: stock, service: stock, base: 1s, max: 8s, probeEvery: 100ms, slowStart: %v, fallbackHold: 1s}]", s.rules.slowStart)
 	w := s.watch()
 	sick := s.stock.instances[2]
 	s.stock.send(stockRate)

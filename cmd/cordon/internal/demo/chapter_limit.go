@@ -14,7 +14,7 @@ const (
 // limitHolds: three times the limit is sent, and no second sees more than the limit, wherever one lets it start.
 func (s *stage) limitHolds(ctx context.Context) error {
 	s.title("A limit holds", "search may be called 200 times in any second; three times that is sent")
-	s.shows("flow: {id: search, resource: search, limit: %d, per: 1s}", s.rules.searchLimit)
+	s.shows("flow: [{id: search, resource: search, limit: %d, per: 1s}]", s.rules.searchLimit)
 	from := s.clock.Now()
 	s.search.load.perSecond.Store(searchRate)
 	if err := s.let(ctx, limitLength); err != nil {

@@ -36,7 +36,7 @@ func (s *stage) scanFreesNobody(ctx context.Context) error {
 	s.title("A scan frees nobody from a limit", fmt.Sprintf(
 		"each user of cart may call %d times a second: one sends %d, a thousand others some; meanwhile the engine is asked for a million more, one call each",
 		s.rules.cartLimit, cartRate))
-	s.shows(`param: {id: cart, resource: cart, param: header["X-Demo-Caller"], limit: %d, burst: %d}`, s.rules.cartLimit, s.rules.cartBurst)
+	s.shows(`param: [{id: cart, resource: cart, param: 'header["X-Demo-Caller"]', limit: %d, burst: %d}]`, s.rules.cartLimit, s.rules.cartBurst)
 	from := s.clock.Now()
 	s.cart.load.perSecond.Store(cartRate)
 	s.others.perSecond.Store(othersRate)
