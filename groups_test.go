@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -282,6 +283,9 @@ func TestIsolationEvents(t *testing.T) {
 		require.Greater(t, ev.Until, ev.At)
 		require.Contains(t, logged.String(), `msg="cordon: isolation" service=orders instance=d event=quarantined`)
 		require.Contains(t, logged.String(), fmt.Sprint("shadow=", shadow))
+		first, _, _ := strings.Cut(logged.String()[strings.Index(logged.String(), "event=quarantined"):], "\n")
+		require.Contains(t, first, fmt.Sprintf(" strikes=1 sick=1 instances=5 shadow=%v for=%v until=%v", shadow,
+			(ev.Until-ev.At).Round(time.Millisecond), clk.Wall(ev.Until).Format("2006-01-02T15:04:05.000Z07:00")))
 		out := 0
 		for _, cand := range c.g.View(clk.Now()).Candidates {
 			if cand.Member.Address() == "d" {

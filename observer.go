@@ -75,7 +75,7 @@ type IsolationEvent struct {
 	// Event says what was decided, by which rule, and on which numbers; in shadow (Event.Shadow) nothing was done.
 	isolation.Event
 	// Time is the time of day.
-	Time time.Time
+	Time time.Time `json:"time"`
 }
 
 // ParamEvent says that a rule on hot parameters has become crowded, or is so no longer: more different values are in use than it was made for (paramflow.Rule.Values), so that
@@ -187,6 +187,9 @@ func (e *Engine) notifyIsolation(ev IsolationEvent) {
 		"strikes", ev.Strikes, "sick", ev.Sick, "instances", ev.Instances, "shadow", ev.Shadow}
 	if ev.Group != "" {
 		args = append(args, "group", ev.Group)
+	}
+	if ev.Until > ev.At {
+		args = append(args, "for", (ev.Until - ev.At).Round(time.Millisecond), "until", e.clock.Wall(ev.Until))
 	}
 	e.log.info("isolation", args...)
 	for _, o := range e.cfg.observers {

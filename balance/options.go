@@ -3,6 +3,8 @@ package balance
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 
 	"github.com/cordon-go/cordon/isolation"
 )
@@ -24,13 +26,36 @@ const (
 	ConsistentHash
 )
 
+// strategies returns the names of all strategies.
+func strategies() []string {
+	return []string{"round robin", "random", "least in flight", "consistent hash"}
+}
+
 // String returns "round robin", "random", "least in flight" or "consistent hash".
 func (s Strategy) String() string {
-	names := [...]string{"round robin", "random", "least in flight", "consistent hash"}
-	if int(s) < len(names) {
+	if names := strategies(); int(s) < len(names) {
 		return names[s]
 	}
 	return fmt.Sprintf("strategy(%d)", uint8(s))
+}
+
+// MarshalText writes the strategy as String does; an unknown one is an error.
+func (s Strategy) MarshalText() ([]byte, error) {
+	if names := strategies(); int(s) < len(names) {
+		return []byte(names[s]), nil
+	}
+	return nil, fmt.Errorf("balance: no such strategy: %d; want one of %s", uint8(s), strings.Join(strategies(), ", "))
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (s *Strategy) UnmarshalText(text []byte) error {
+	names := strategies()
+	i := slices.Index(names, string(text))
+	if i < 0 {
+		return fmt.Errorf("balance: no such strategy: %q; want one of %s", text, strings.Join(names, ", "))
+	}
+	*s = Strategy(i)
+	return nil
 }
 
 // Options are a Balancer's.

@@ -91,7 +91,7 @@ func TestIsolationEventsTell(t *testing.T) {
 	require.Equal(t, []string{
 		"fallback on: 4 of 5 are sick; 1 of 5 sick",
 		"region eu in service: its slow start is over; 1 of 5 sick",
-		"http://a quarantined for 12.3s (strike 3): 9 of 9 calls failed; 1 of 5 sick",
+		"http://a quarantined for 12.3s (2 strikes): 9 of 9 calls failed; 1 of 5 sick",
 	}, got)
 }
 

@@ -92,8 +92,8 @@ func isolationText(e *isolation.Event) string {
 	if e.Until > e.At {
 		b.WriteString(" for " + (e.Until - e.At).Round(100*time.Millisecond).String())
 	}
-	if e.Kind == isolation.EventQuarantined && e.Strikes > 0 {
-		fmt.Fprintf(&b, " (strike %d)", e.Strikes+1)
+	if e.Kind == isolation.EventQuarantined && e.Strikes > 1 {
+		fmt.Fprintf(&b, " (%v strikes)", e.Strikes)
 	}
 	if e.Reason != "" {
 		b.WriteString(": " + e.Reason)

@@ -2,6 +2,8 @@ package isolation
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -28,10 +30,14 @@ const (
 	EventUnpinned
 )
 
+// eventKinds returns the names of all kinds.
+func eventKinds() []string {
+	return []string{"quarantined", "probing", "readmitted", "in service", "held", "fallback on", "fallback off", "pinned", "unpinned"}
+}
+
 // String returns "quarantined", "probing", "readmitted", "in service", "held", "fallback on", "fallback off", "pinned" or "unpinned".
 func (k EventKind) String() string {
-	names := [...]string{"quarantined", "probing", "readmitted", "in service", "held", "fallback on", "fallback off", "pinned", "unpinned"}
-	if int(k) < len(names) {
+	if names := eventKinds(); int(k) < len(names) {
 		return names[k]
 	}
 	return fmt.Sprintf("event(%d)", uint8(k))
@@ -39,6 +45,17 @@ func (k EventKind) String() string {
 
 // MarshalText writes the kind as String does.
 func (k EventKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (k *EventKind) UnmarshalText(text []byte) error {
+	names := eventKinds()
+	i := slices.Index(names, string(text))
+	if i < 0 {
+		return fmt.Errorf("isolation: no such kind of event: %q; want one of %s", text, strings.Join(names, ", "))
+	}
+	*k = EventKind(i)
+	return nil
+}
 
 // Evidence is the numbers that a verdict rests on.
 type Evidence struct {
@@ -93,25 +110,28 @@ func (e Evidence) String() string {
 // Event is one decision with the numbers that led to it.
 type Event struct {
 	// Service, Region and Address say whose; Address is "" for the fallback's.
-	Service string
-	Address string
-	Region  string
+	Service string `json:"service"`
+	Address string `json:"address,omitempty"`
+	Region  string `json:"region,omitempty"`
 	// Group is the group's name, which tells it from others of the same service; "" if it has none.
-	Group string
+	Group string `json:"group,omitempty"`
 	// Kind is what happened, At the reading of the clock at which it did.
-	Kind EventKind
-	At   time.Duration
+	Kind EventKind     `json:"kind"`
+	At   time.Duration `json:"at"`
 	// Reason says in words why.
-	Reason string
+	Reason string `json:"reason"`
 	// RuleID is the rule that decided.
-	RuleID string
-	// Evidence is what a verdict rests on.
-	Evidence Evidence
-	// Strikes is how often the instance has come back sick, this time not included; Until is when the quarantine or the pin ends (0: never).
-	Strikes int
-	Until   time.Duration
+	RuleID string `json:"rule,omitempty"`
+	// Evidence is what a verdict rests on; Criterion is "" where there was none.
+	Evidence Evidence `json:"evidence"`
+	// Strikes is the instance's after the event, as InstanceSnapshot has it: 1 for its first quarantine.
+	Strikes float64 `json:"strikes"`
+	// Until is when what begins with the event ends by itself: the quarantine, the slow start (EventReadmitted) or the pin. 0 if that is not known, as for a pin
+	// without an end, or if nothing begins.
+	Until time.Duration `json:"until,omitempty"`
 	// Sick and Instances are how many are sick (out of service, or held in it), and how many there are.
-	Sick, Instances int
+	Sick      int `json:"sick"`
+	Instances int `json:"instances"`
 	// Shadow is true when the rule only says so and does nothing.
-	Shadow bool
+	Shadow bool `json:"shadow,omitempty"`
 }

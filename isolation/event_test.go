@@ -3,6 +3,8 @@ package isolation
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -43,7 +45,7 @@ func TestEventsTellTheStory(t *testing.T) {
 	require.Equal(t, 1, p.events[0].Sick)
 	require.Regexp(t, `^\d+ of \d+ calls failed \(100%\) while 0 of \d+ calls to its peers did \(0%\): [\d.]+ nats, it takes [\d.]+$`, p.events[0].Reason)
 	require.Regexp(t, `^1 of 1 probes failed, while 0 of \d+ calls to its peers did`, p.events[2].Reason)
-	require.Equal(t, []int{0, 1, 1, 2, 2, 2}, []int{
+	require.Equal(t, []float64{1, 1, 2, 2, 2, 1.7}, []float64{
 		p.events[0].Strikes, p.events[1].Strikes, p.events[2].Strikes, p.events[3].Strikes, p.events[4].Strikes, p.events[5].Strikes,
 	})
 	require.Equal(t, "3 probes in a row succeeded; its share grows from 10% to all within 15s", p.events[4].Reason)
@@ -59,6 +61,9 @@ func TestEventKinds(t *testing.T) {
 		text, err := k.MarshalText()
 		require.NoError(t, err)
 		require.Equal(t, want[k], string(text))
+		var back EventKind
+		require.NoError(t, back.UnmarshalText(text))
+		require.Equal(t, k, back)
 	}
 	require.Equal(t, "event(9)", EventKind(9).String())
 	for o, want := range []string{"success", "failure", "throttled", "local error", "ignored", "abandoned", "outcome(6)"} {
@@ -220,4 +225,80 @@ func TestWhyAndSnapshotAgreeWithEvents(t *testing.T) {
 	agree()
 	p.wait(time.Hour)
 	agree()
+}
+
+// Strikes are counted one way: an event, a snapshot and Why say the same at the same moment.
+func TestStrikesAreCountedOneWay(t *testing.T) {
+	t.Parallel()
+	var g *Group
+	seen := map[EventKind]int{}
+	g, err := NewGroup("orders", Config{Rule: &Rule{MaxShare: .2, StrikeHalfLife: time.Minute, Base: 100 * ms}, Seed: 1, OnEvent: func(e Event) {
+		if e.Address == "" {
+			return
+		}
+		seen[e.Kind]++
+		w, ok := g.Why(e.At, e.Address)
+		require.True(t, ok)
+		if e.At >= w.At { // else the instance has gone on meanwhile
+			require.Equal(t, e.Strikes, w.Strikes, "%v at %v", e.Kind, e.At)
+		}
+	}})
+	require.NoError(t, err)
+	defer g.Close()
+	g.Update(0, instances(5))
+	p := &play{t: t, g: g, n: 5}
+	for n := range 60_000 {
+		p.now += 10 * ms
+		g.Tick(p.now)
+		for i := range 5 {
+			o := Success
+			if i < 2 && n/500%3 == 1 {
+				o = Failure
+			}
+			p.call(i, o)
+		}
+		if n%9000 == 8999 {
+			require.NoError(t, g.Pin(p.now, address(0), n%2 == 0, sec))
+		}
+	}
+	for _, k := range []EventKind{EventQuarantined, EventProbing, EventReadmitted, EventInService, EventHeld, EventPinned, EventUnpinned} {
+		require.NotZero(t, seen[k], "%v", k)
+	}
+	require.Greater(t, g.Snapshot(p.now).Quarantines, int64(10))
+}
+
+// Good service is that in service: neither a pin out nor a fallback takes strikes away, for a time or for good.
+func TestStrikesOfThoseThatDoNotServe(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t, Rule{Jitter: still}, 5)
+	p.sicken(0)
+	require.NoError(t, p.g.Pin(p.now, address(0), false, 0))
+	p.wait(time.Hour)
+	require.Equal(t, 1., p.g.Snapshot(p.now).Instances[0].Strikes)
+	require.NoError(t, p.g.Pin(p.now, address(0), true, 0))
+	require.Equal(t, 1., p.g.Snapshot(p.now).Instances[0].Strikes)
+	p.wait(5 * time.Minute)
+	require.Equal(t, .5, p.g.Snapshot(p.now).Instances[0].Strikes)
+}
+
+// Events are written as snapshots are, with names in lower case, and read again.
+func TestEventsAsJSON(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t, Rule{ID: "r", Shadow: true}, 5)
+	e := p.sicken(0)
+	text, err := json.Marshal(e)
+	require.NoError(t, err)
+	var keys map[string]any
+	require.NoError(t, json.Unmarshal(text, &keys))
+	require.ElementsMatch(t, []string{"service", "address", "kind", "at", "reason", "rule", "evidence", "strikes", "until", "sick", "instances", "shadow"},
+		slices.Collect(maps.Keys(keys)))
+	require.Equal(t, "quarantined", keys["kind"])
+	var back Event
+	require.NoError(t, json.Unmarshal(text, &back))
+	require.Equal(t, e, back)
+
+	k := EventHeld
+	require.EqualError(t, k.UnmarshalText([]byte("cured")),
+		`isolation: no such kind of event: "cured"; want one of quarantined, probing, readmitted, in service, held, fallback on, fallback off, pinned, unpinned`)
+	require.Equal(t, EventHeld, k)
 }

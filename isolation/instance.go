@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -71,25 +72,17 @@ const (
 	Drained
 )
 
+// states returns the names of all states.
+func states() []string {
+	return []string{"in service", "slow start", "quarantined", "probing", "held", "pinned out", "pinned in", "drained"}
+}
+
 // String returns "in service", "slow start", "quarantined", "probing", "held", "pinned out", "pinned in" or "drained".
 func (s State) String() string {
-	switch s {
-	case InService:
-		return "in service"
-	case SlowStart:
-		return "slow start"
-	case Quarantined:
-		return "quarantined"
-	case Probing:
-		return "probing"
-	case Held:
-		return "held"
-	case PinnedOut:
-		return "pinned out"
-	case PinnedIn:
-		return "pinned in"
+	if names := states(); int(s) < len(names) {
+		return names[s]
 	}
-	return "drained"
+	return fmt.Sprintf("state(%d)", uint8(s))
 }
 
 // MarshalText writes the state as String does.
@@ -97,13 +90,11 @@ func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads what MarshalText writes.
 func (s *State) UnmarshalText(text []byte) error {
-	var names []string
-	for known := InService; known <= Drained; known++ {
-		if known.String() == string(text) {
-			*s = known
-			return nil
-		}
-		names = append(names, known.String())
+	names := states()
+	i := slices.Index(names, string(text))
+	if i < 0 {
+		return fmt.Errorf("isolation: no such state: %q; want one of %s", text, strings.Join(names, ", "))
 	}
-	return fmt.Errorf("isolation: no such state: %q; want one of %s", text, strings.Join(names, ", "))
+	*s = State(i)
+	return nil
 }

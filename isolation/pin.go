@@ -45,7 +45,7 @@ func (g *Group) setPin(now time.Duration, address string, in bool, length time.D
 	if in {
 		reason = "kept in service by hand"
 	}
-	g.event(Event{Kind: EventPinned, Address: m.Address(), Region: m.Region(), At: now, Reason: reason, Until: m.until, Strikes: int(m.strikes + .5)})
+	g.event(Event{Kind: EventPinned, Address: m.Address(), Region: m.Region(), At: now, Reason: reason, Until: m.until, Strikes: g.strikes(now, m)})
 	return nil
 }
 
@@ -80,5 +80,5 @@ func (g *Group) unpin(now time.Duration, m *Member, why string) {
 	m.pin, m.until = notPinned, 0
 	g.count(m, 1)
 	g.setGate(now, m)
-	g.event(Event{Kind: EventUnpinned, Address: m.Address(), Region: m.Region(), At: now, Reason: why, Strikes: int(m.strikes + .5)})
+	g.event(Event{Kind: EventUnpinned, Address: m.Address(), Region: m.Region(), At: now, Reason: why, Strikes: g.strikes(now, m)})
 }

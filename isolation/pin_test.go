@@ -48,7 +48,7 @@ func TestPinIn(t *testing.T) {
 	check(t, p.g, p.now)
 	require.NoError(t, p.g.Unpin(p.now, address(0)))
 	require.Equal(t, InService, p.state(0))
-	require.Equal(t, 1, p.sicken(0).Strikes, "its strike is kept")
+	require.Equal(t, 2., p.sicken(0).Strikes, "its strike is kept")
 }
 
 // Nobody may pin the last one out: neither the only one in service, nor one of two when the other is out.

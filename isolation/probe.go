@@ -82,7 +82,7 @@ func (g *Group) readmit(now time.Duration, m *Member) {
 	m.good = now
 	g.setGate(now, m)
 	g.event(Event{
-		Kind: EventReadmitted, Address: m.Address(), Region: m.Region(), At: now, Strikes: int(m.strikes + .5),
+		Kind: EventReadmitted, Address: m.Address(), Region: m.Region(), At: now, Strikes: g.strikes(now, m),
 		Reason: fmt.Sprintf("%d probes in a row succeeded; its share grows from %s to all within %v", m.ill.streak, percent(p.rule.SlowStartFrom), p.rule.SlowStart),
 		Until:  now + p.rule.SlowStart,
 	})

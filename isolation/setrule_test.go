@@ -119,7 +119,7 @@ func TestShadow(t *testing.T) {
 	require.Equal(t, EventInService, p.events[len(p.events)-1].Kind)
 	require.Equal(t, InService, p.state(0))
 	require.Equal(t, EventQuarantined, p.sicken(0).Kind)
-	require.Equal(t, 1, p.events[len(p.events)-1].Strikes, "it would be back sick")
+	require.Equal(t, 2., p.events[len(p.events)-1].Strikes, "it would be back sick")
 	check(t, p.g, p.now)
 
 	// The fallback is said as well, and does nothing.
@@ -145,7 +145,7 @@ func TestShadowIsSwitched(t *testing.T) {
 	require.Equal(t, InService, p.state(1), "what was only said is not done later")
 	check(t, p.g, p.now)
 	e := p.sicken(0)
-	require.Equal(t, 1, e.Strikes)
+	require.Equal(t, 2., e.Strikes)
 	require.Equal(t, Quarantined, p.state(0))
 }
 

@@ -1,7 +1,6 @@
 package isolation
 
 import (
-	"math"
 	"strconv"
 	"time"
 )
@@ -46,7 +45,8 @@ type InstanceSnapshot struct {
 	InFlight int   `json:"inFlight"`
 	// Latency is the mean of late successes, an exponential average; 0 if there was none.
 	Latency time.Duration `json:"latency"`
-	// Strikes is how often it came back sick, less what good service took away; Quarantines how often it was put out.
+	// Strikes is how often it was put out, less what good service took away, to a tenth: the next quarantine is twice as long for each, rounded. (Failed probes beside peers that
+	// fail are none.) Quarantines is how often it was put out, whatever came later.
 	Strikes     float64 `json:"strikes"`
 	Quarantines int64   `json:"quarantines"`
 	// Left is how much of the quarantine, the pin or the slow start is left.
@@ -80,10 +80,7 @@ func (g *Group) instance(now time.Duration, p *params, m *Member) InstanceSnapsh
 	s := InstanceSnapshot{
 		Address: m.Address(), Region: in.Region, State: m.shown(), Weight: in.Weight * m.share(now, &p.rule),
 		Calls: int64(c.calls), Failures: int64(c.fails), InFlight: int(m.inFlight()), Latency: time.Duration(m.latency.Load()),
-		Strikes: m.strikes, Quarantines: int64(m.quarantines),
-	}
-	if m.state == InService || m.state == SlowStart {
-		s.Strikes *= math.Exp2(-float64(max(now-m.good, 0)) / float64(p.rule.StrikeHalfLife))
+		Strikes: g.strikes(now, m), Quarantines: int64(m.quarantines),
 	}
 	if m.gate.Load()&gateMask != gateOpen {
 		s.Weight = 0

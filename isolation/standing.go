@@ -133,16 +133,28 @@ func (m *Member) markNow(now time.Duration) mark {
 // forgotten is how few strikes are none.
 const forgotten = .05
 
+// strikesLeft returns how many strikes good service has left a member by now.
+func (g *Group) strikesLeft(p *params, m *Member, now time.Duration) float64 {
+	if m.state != InService && m.state != SlowStart || m.pin == pinnedOut || g.fallback != nil || now <= m.good {
+		return m.strikes
+	}
+	strikes := m.strikes * math.Exp2(-float64(now-m.good)/float64(p.rule.StrikeHalfLife))
+	if strikes < forgotten {
+		return 0
+	}
+	return strikes
+}
+
 // serve takes away strikes for the good service up to now.
 func (g *Group) serve(p *params, m *Member, now time.Duration) {
-	if m.state != InService && m.state != SlowStart || m.strikes == 0 || now <= m.good {
-		return
+	if left := g.strikesLeft(p, m, now); left < m.strikes {
+		m.strikes, m.good = left, now
 	}
-	m.strikes *= math.Exp2(-float64(now-m.good) / float64(p.rule.StrikeHalfLife))
-	m.good = now
-	if m.strikes < forgotten {
-		m.strikes = 0
-	}
+}
+
+// strikes returns a member's strikes as they are shown everywhere, to a tenth.
+func (g *Group) strikes(now time.Duration, m *Member) float64 {
+	return math.Round(10*g.strikesLeft(g.params.Load(), m, now)) / 10
 }
 
 // recover puts a member back in service with its whole share.
@@ -196,7 +208,7 @@ func (g *Group) quarantine(now time.Duration, m *Member, ill *illness, strike bo
 	}
 	g.event(Event{
 		Kind: EventQuarantined, Address: m.Address(), Region: m.Region(), At: now, Reason: ill.reason, Evidence: ill.verdict,
-		Strikes: int(math.Round(before)), Until: m.until,
+		Strikes: g.strikes(now, m), Until: m.until,
 	})
 }
 

@@ -73,6 +73,7 @@ func TestStatesAreWrittenAndReadAlike(t *testing.T) {
 		require.NoError(t, back.UnmarshalText(text))
 		require.Equal(t, s, back)
 	}
+	require.Equal(t, "state(8)", (Drained + 1).String())
 	s := Held
 	require.ErrorContains(t, s.UnmarshalText([]byte("asleep")), `no such state: "asleep"; want one of in service, slow start, quarantined`)
 	require.Equal(t, Held, s)

@@ -83,7 +83,7 @@ func (g *Group) hold(now time.Duration, m *Member, why string) {
 		g.setGate(now, m)
 	}
 	g.hurry(now) // it is to be looked at again
-	g.event(Event{Kind: EventHeld, Address: m.Address(), Region: m.Region(), At: now, Reason: why, Evidence: m.ill.verdict, Strikes: int(m.strikes + .5)})
+	g.event(Event{Kind: EventHeld, Address: m.Address(), Region: m.Region(), At: now, Reason: why, Evidence: m.ill.verdict, Strikes: g.strikes(now, m)})
 }
 
 // leastSick returns the least sick of those whom the rule has out, and notes how sick that is.

@@ -80,7 +80,7 @@ func (g *Group) step(now time.Duration) {
 			g.release(now, m)
 		case m.state == SlowStart && now-m.since >= p.rule.SlowStart:
 			g.enter(now, m, InService)
-			g.event(Event{Kind: EventInService, Address: m.Address(), Region: m.Region(), At: now, Reason: "its slow start is over", Strikes: int(m.strikes + .5)})
+			g.event(Event{Kind: EventInService, Address: m.Address(), Region: m.Region(), At: now, Reason: "its slow start is over", Strikes: g.strikes(now, m)})
 		}
 	}
 	g.reviewHeld(now, nil)
@@ -93,7 +93,7 @@ func (g *Group) step(now time.Duration) {
 
 // release ends a quarantine: probes decide what follows. In shadow, where the instance has gone on serving, what it does from now on decides.
 func (g *Group) release(now time.Duration, m *Member) {
-	e := Event{Kind: EventProbing, Address: m.Address(), Region: m.Region(), At: now, Strikes: int(m.strikes + .5), Reason: "its quarantine is over"}
+	e := Event{Kind: EventProbing, Address: m.Address(), Region: m.Region(), At: now, Strikes: g.strikes(now, m), Reason: "its quarantine is over"}
 	if g.params.Load().rule.Shadow {
 		g.recover(now, m)
 		e.Kind = EventInService

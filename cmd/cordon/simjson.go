@@ -73,8 +73,9 @@ type simEventJSON struct {
 	Kind     string `json:"kind"`
 	Reason   string `json:"reason,omitempty"`
 	// Until is when a quarantine ends, absent where nothing has an end.
-	Until   float64 `json:"until,omitempty"`
-	Strikes int     `json:"strikes,omitempty"`
+	Until float64 `json:"until,omitempty"`
+	// Strikes is the instance's after the event.
+	Strikes float64 `json:"strikes,omitempty"`
 	// Shadow is true when the rule only would have done it.
 	Shadow bool `json:"shadow,omitempty"`
 }
