@@ -91,7 +91,14 @@ func TestPoolRequestCancel(t *testing.T) {
 		0: isolation.Abandoned, time.Minute: isolation.Abandoned, time.Second: isolation.Failure,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPool(t, hosts("a", "b"), waiting("a"), func(c *nethttp.PoolConfig) { c.Retry.MinPerSecond = .1 }) // one retry is saved up
+			refuses := false
+			base := roundTripper(func(r *http.Request) (*http.Response, error) {
+				if refuses && r.URL.Host == "b" {
+					return fails(errRefused)(r)
+				}
+				return waiting("a")(r)
+			})
+			p := newPool(t, hosts("a", "b"), base, func(c *nethttp.PoolConfig) { c.Retry.MinPerSecond = .1 }) // one retry is saved up
 			for len(p.outcomes()) == 0 || p.sent[len(p.sent)-1] != "a" {
 				ctx := t.Context()
 				if deadline > 0 {
@@ -110,6 +117,16 @@ func TestPoolRequestCancel(t *testing.T) {
 			all := p.instances()
 			require.Zero(t, all["b"].Failures)
 			require.Zero(t, all["a"].InFlight)
+
+			_, err := p.Update(hosts("b", "c"))
+			require.NoError(t, err)
+			refuses = true
+			for range 2 {
+				status, err := p.ask("GET")
+				require.NoError(t, err, "the retry is still there")
+				require.Equal(t, 200, status)
+			}
+			require.EqualValues(t, 1, p.instances()["b"].Failures)
 		})
 	}
 }
