@@ -20,10 +20,13 @@ lint: ## gofmt, vet and staticcheck
 	@test -z "$$(git ls-files '*.go' | xargs gofmt -l)" || (git ls-files '*.go' | xargs gofmt -l; exit 1)
 	go vet work
 	@mkdir -p bin && cd tools && GOWORK=off go build -o ../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
-	@for m in . cmd/cordon examples; do (cd $$m && $(CURDIR)/bin/staticcheck ./...) || exit 1; done
+	@for m in . cmd/cordon examples extractor/protobuf; do (cd $$m && $(CURDIR)/bin/staticcheck ./...) || exit 1; done
 
 bench: ## the benchmarks
 	go test -run '^$$' -bench . ./bench/...
+
+worlds: ## the table of isolation beside others, written into its guide (minutes)
+	go run ./sim/compare -seeds 10 -first 101 -write docs/isolation.md
 
 ratios: ## figures as ratios to the clock, beside their targets
 	go run ./bench/ratios -check
@@ -35,6 +38,7 @@ precommit: docs lint short ## what to run before every commit
 
 soak: ## hours of fuzzing and stress, before a release
 	FUZZTIME=20m .ci/run
-	go test -race -count=20 -timeout 6h work
+	CORDON_SOAK=1 go test -timeout 6h ./sim/... ./isolation ./balance
+	CORDON_SOAK=1 go test -race -count=20 -timeout 6h work
 
-.PHONY: help demo test short race lint bench ratios docs precommit soak
+.PHONY: help demo test short race lint bench worlds ratios docs precommit soak
