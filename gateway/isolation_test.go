@@ -117,7 +117,7 @@ func TestSickUpstreamGoes(t *testing.T) {
 		s.ask("GET", "/")
 	}
 	require.GreaterOrEqual(t, quarantined(), 2)
-	require.True(t, slices.ContainsFunc(s.Status().Events, func(e Event) bool { return strings.Contains(e.Text, "(strike 2)") }))
+	require.True(t, slices.ContainsFunc(s.Status().Events, func(e Event) bool { return strings.Contains(e.Text, "(2 strikes)") }))
 	sick.Store(false)
 	for range 9000 {
 		s.ask("GET", "/")
