@@ -93,3 +93,20 @@ func TestCriteriaAcrossRules(t *testing.T) {
 	require.NoError(t, p.g.SetRule(p.now, &Rule{}))
 	require.Nil(t, p.member(0).criteria.Load())
 }
+
+// AbsoluteOnly switches the comparison of rates off, and not the run of local errors.
+func TestLocalErrorsUnderAbsoluteOnly(t *testing.T) {
+	t.Parallel()
+	for _, r := range []Rule{{MinSuccessRate: .01, AbsoluteOnly: true, LocalErrors: 3}, {MinSuccessRate: .01, AbsoluteOnly: true, Preset: Quick}} {
+		p := newPlay(t, r, 5)
+		p.failAt(200, map[int]float64{1: .9})
+		require.Empty(t, p.events)
+		p.calm(3, 0)
+		for range 3 {
+			p.calm(1, 0)
+			p.call(0, LocalError)
+		}
+		require.Equal(t, Quarantined, p.state(0))
+		require.Equal(t, "local errors", p.events[0].Evidence.Criterion)
+	}
+}

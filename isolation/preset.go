@@ -14,7 +14,7 @@ const (
 	// Default is for most services: a dead instance goes after a dozen of its calls, and a healthy one practically never.
 	Default Preset = iota
 	// Careful is for services whose instances differ by nature, or cannot spare one: it looks for larger differences (10 points), wants more
-	// evidence, and puts out at most three of ten.
+	// evidence, and puts out at most three of ten, rounded up: one of three, two of five.
 	Careful
 	// Quick is for many small calls that can be retried: it decides on less evidence and on connections refused, and its quarantines begin shorter.
 	Quick

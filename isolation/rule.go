@@ -25,7 +25,8 @@ type Rule struct {
 	MinGap float64 `rule:"minGap"`
 	// MinRatio is how many times its peers' the odds of an instance's failing must be, 1.5 to 10; default 3.
 	MinRatio float64 `rule:"minRatio"`
-	// Evidence is how sure a verdict must be, in nats, 8 to 20; default 14. One less means e times the false alarms.
+	// Evidence is how sure a verdict must be, in nats, 8 to 20; default 14. One less means e times the false alarms. Added to it are the logarithm of the number of
+	// instances (1.6 for five), and of how many times the calls per instance are RateRef if they are more: that sum is the bound that events name.
 	Evidence float64 `rule:"evidence"`
 	// RateRef is the number of calls per second and instance above which more evidence is asked for, since there are then more chances
 	// for a false alarm, 1 to 1,000,000; default 20.
@@ -45,7 +46,7 @@ type Rule struct {
 	// they may tell of a fault common to all. Above 0 up to 4; default 2.
 	FlightFactor float64 `rule:"flightFactor"`
 	// LocalErrors is after how many local errors in a row (connection refused, say) an instance is sick without more evidence, if its peers
-	// answer meanwhile; 2 to 1000. Default: such errors are failures as all others; quick: 3.
+	// answer meanwhile; 2 to 1000. It holds under AbsoluteOnly too. Default: such errors are failures as all others; quick: 3.
 	LocalErrors int `rule:"localErrors"`
 
 	// MinSuccessRate is an absolute criterion besides: an instance with a smaller share of successes among the calls of the last Window is sick,
@@ -55,12 +56,12 @@ type Rule struct {
 	Window time.Duration `rule:"window"`
 	// MinCalls is how many calls of an instance MinSuccessRate needs within Window, 1 to 1,000,000; default 20.
 	MinCalls int `rule:"minCalls"`
-	// AbsoluteOnly switches the comparison with the peers off; MinSuccessRate must be given then.
+	// AbsoluteOnly switches the comparison of failure rates with the peers' off; MinSuccessRate must be given then. LocalErrors holds all the same.
 	AbsoluteOnly bool `rule:"absoluteOnly"`
 
 	// Base is how long the first quarantine lasts, 100ms to 1h; default 5s. Every strike doubles it.
 	Base time.Duration `rule:"base"`
-	// Max is how long a quarantine lasts at most, before Jitter varies it, Base to 24h; default 5m.
+	// Max is how long a quarantine lasts at most, before Jitter varies it, Base to 24h; default 5m, or Base if that is more.
 	Max time.Duration `rule:"max"`
 	// Jitter varies every quarantine by up to this share up and down, above 0 up to .5; default .2.
 	Jitter float64 `rule:"jitter"`
