@@ -91,6 +91,10 @@ func TestCallsWithValuesDoNotAllocate(t *testing.T) {
 func TestEntrySize(t *testing.T) {
 	t.Parallel()
 	require.LessOrEqual(t, unsafe.Sizeof(Entry{}), 4*unsafe.Sizeof(uint64(0)))
+	if unsafe.Sizeof(uintptr(0)) == 8 {
+		require.EqualValues(t, 64, unsafe.Sizeof(table{}), "a table is one cache line")
+		require.EqualValues(t, 192, unsafe.Sizeof(resource{}), "a resource is whole cache lines, with the hot fields in the first")
+	}
 	require.EqualValues(t, 4, unsafe.Sizeof(Entry{}.state), "what is changed atomically must be aligned on 32-bit processors, wherever an entry lies")
 }
 

@@ -264,7 +264,7 @@ func (t *table) enterAny(ctx context.Context, cost int, req *Request) (Entry, er
 	}
 	var ent Entry
 	var err error
-	if s := t.byValue; s != nil {
+	if s := t.lists.byValue; s != nil {
 		ent, err = t.admitByValue(s, &c, cost, req)
 	} else {
 		ent, err = t.admit(&c, cost, req)

@@ -294,7 +294,7 @@ func (g *registry) common(name string, hash uint64, set *ruleset) *resource {
 	}
 	if r == nil {
 		r = newResource(g.eng, ids.title(key), 0)
-		r.isCommon, r.rules = true, ids
+		r.isCommon, r.rules = true, &ids
 		g.commons[key] = r
 	} else if key == "many" {
 		r.include(ids)

@@ -37,7 +37,7 @@ type resource struct {
 	mu      sync.Mutex
 	resting *table                // the table of a resource marked as idle
 	gone    *[kinds]refusalCounts // of rules that apply no longer; nil for none
-	rules   ruleIDs               // of a common resource: the rules that apply
+	rules   *ruleIDs              // of a common resource: the rules that apply; nil for others
 
 	isCommon bool // it counts names beyond the bound; never changed
 	dropped  bool // the registry has let the resource go, or never had it: see Engine.Resource
@@ -46,6 +46,8 @@ type resource struct {
 	idleMarked bool          // it was found idle at idleSince
 	idleSince  time.Duration // since when the total has not moved
 	idlePassed int64         // the total when last looked at
+
+	_ [24]byte // makes the size one of whole cache lines, which the allocator then keeps to
 }
 
 // refusalCounts counts what rules refused, and in shadow would have.
@@ -88,7 +90,7 @@ func (r *resource) compile() *table {
 // matched returns the rules that apply. Caller holds mu.
 func (r *resource) matched(set *ruleset) matched {
 	if r.isCommon {
-		return set.pick(r.rules)
+		return set.pick(*r.rules)
 	}
 	return set.match(r.name)
 }
@@ -101,7 +103,7 @@ func (r *resource) include(ids ruleIDs) {
 	if !lacked {
 		return
 	}
-	r.rules = sum
+	r.rules = &sum
 	set := r.eng.set.Load()
 	r.table.Store(newTable(r, set, r.matched(set), r.table.Load()))
 }
@@ -110,7 +112,7 @@ func (r *resource) include(ids ruleIDs) {
 func (r *resource) complete(set *ruleset) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	m := set.pick(r.rules)
+	m := set.pick(*r.rules)
 	return len(m.flow) == len(r.rules.flow) && len(m.concurrency) == len(r.rules.concurrency) && len(m.breaker) == len(r.rules.breaker) &&
 		len(m.param) == len(r.rules.param)
 }

@@ -22,9 +22,8 @@ type table struct {
 	bulkhead           *bulkheadState
 	rate               *flowState
 
-	lists   *checks     // nil if plain
-	byValue *paramState // the only check, if that is a rate by value
-	unusual *unusual    // set in the table of a single call only
+	lists   *checks  // nil if plain
+	unusual *unusual // set in the table of a single call only
 }
 
 // checks are all checks of a resource, in the order they are made: breakers, concurrency, concurrency by value, rates, rates by value, the engine's checkers, and
@@ -40,6 +39,7 @@ type checks struct {
 	paramRates  []*paramState // those that do not wait
 	paramPaces  []*paramState
 	params      []*paramState // all of them, in that order
+	byValue     *paramState   // the only check, if that is a rate by value
 
 	// always are the bulkheads of bulkheads and queues that every admitted call holds, in that order.
 	always []*flow.Bulkhead
@@ -134,7 +134,7 @@ func (t *table) hold(c *checks) {
 		t.lists = c
 		if len(c.breakers)+len(c.bulkheads)+len(c.rates)+len(c.queues)+len(c.paces)+len(c.feeds)+len(t.res.eng.cfg.checkers) == 0 &&
 			len(c.params) == 1 && len(c.paramRates) == 1 {
-			t.byValue = c.paramRates[0]
+			c.byValue = c.paramRates[0]
 		}
 		return
 	}
