@@ -43,7 +43,8 @@
 //   - A name or an index is a key in a map of strings or of integers. An index is an element of a slice or array. [*] is every element of those, and of maps.
 //   - [*?] is every element of a slice, array or JSON array, and of anything else that itself, as if the step were not there; so too of bytes and other lists that are a single value, at the end of a
 //     path.
-//   - Into a json.RawMessage, steps go as into a body: names match exactly, and of members of one name the last counts.
+//   - In a body, and in a json.RawMessage, every member of a name counts, whatever its case, if an object has several: readers do not agree on which of them it is, and none shall hide the
+//     value that the handler takes. More than 8 of them are no JSON.
 //   - Pointers and interfaces are passed through. What is nil, not there or out of range is absent.
 //
 // Other types are taught by a Walker, as protobuf messages are by package extractor/protobuf.

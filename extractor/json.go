@@ -1,15 +1,21 @@
 package extractor
 
 import (
+	"bytes"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// maxNesting is how deep JSON may be nested.
-const maxNesting = 1000
+const (
+	// maxNesting is how deep JSON may be nested.
+	maxNesting = 1000
+	// maxAlike is how many members of an object may have a name that is one to some readers, where the path leads to it. Each value counts, and nobody needs so many.
+	maxAlike = 8
+)
 
-// scanJSON adds the values at the steps in a JSON document, which it reads once, from end to end, without decoding what is not asked for. Of members of the same name the last
-// counts, as in encoding/json, but [*] takes all. Names must match exactly. An object or array where a single value is wanted is absent. The error is ErrNotJSON or ErrTooLarge.
+// scanJSON adds the values at the steps in a JSON document, which it reads once, from end to end, without decoding what is not asked for. Who reads the document afterwards may take the first of
+// several members of one name, or the last, or what all of them say together, as encoding/json does with structs, and that takes names that differ only in upper and lower case for one, too. So
+// every such member counts, or one that is put beside it would hide a value. An object or array where a single value is wanted is absent. The error is ErrNotJSON or ErrTooLarge.
 func scanJSON(b []byte, steps []step, out *List) error {
 	s := scanner{b: b, steps: steps, out: out}
 	if err := s.value(0); err != nil {
@@ -134,8 +140,7 @@ func (s *scanner) object(n int) error {
 		s.at++
 		return nil
 	}
-	before := s.out.mark()
-	for {
+	for alike := 0; ; {
 		if s.next() != '"' {
 			return ErrNotJSON
 		}
@@ -155,7 +160,9 @@ func (s *scanner) object(n int) error {
 					into = n + 1
 				}
 			case step.named(name, escaped):
-				s.out.cut(before)
+				if alike++; alike > maxAlike {
+					return ErrNotJSON
+				}
 				into = n + 1
 			}
 		}
@@ -168,13 +175,13 @@ func (s *scanner) object(n int) error {
 	}
 }
 
-// named reports whether a member's name, as it stands between quotes, is the step's.
+// named reports whether a member's name, as it stands between quotes, is the step's to some reader.
 func (st *step) named(name []byte, escaped bool) bool {
 	if !escaped {
-		return string(name) == st.text
+		return string(name) == st.text || bytes.EqualFold(name, st.folds)
 	}
 	var buf [maxPath]byte
-	return string(unquote(buf[:0], name)) == st.text
+	return bytes.EqualFold(unquote(buf[:0], name), st.folds)
 }
 
 // array reads the elements of an array up to its closing bracket.

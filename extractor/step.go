@@ -13,6 +13,8 @@ type step struct {
 	text string
 	// key is text, ready for a map[any]any.
 	key any
+	// folds is text, ready to be compared without regard to upper and lower case.
+	folds []byte
 }
 
 func stepOf(s Step) step {
@@ -20,7 +22,7 @@ func stepOf(s Step) step {
 	if text == "" && !s.All {
 		text = strconv.Itoa(s.Index)
 	}
-	return step{Step: s, text: text, key: text}
+	return step{Step: s, text: text, key: text, folds: []byte(text)}
 }
 
 // String returns the step as it is written in a path.
