@@ -40,7 +40,7 @@
 //   - A name is a struct's field: the one that is called so in Go, else by its json, protobuf or hessian tag, else the one whose first letter alone differs in case, else the one that
 //     differs in case only. If two fields of the same depth mean it, none is taken; a field of an embedded struct is hidden by one of that name less deep, as in Go. If there is no such
 //     field, it is the getter GetName() (of the type or of pointers to it), which may return a bool or an error beside the value. Fields that are not exported are never read.
-//   - A name or an index is a key in a map of strings or of integers. An index is an element of a slice or array. [*] is every element of those, and of maps.
+//   - A name or an index is a key in a map whose keys are strings, integers or of any type. An index is an element of a slice or array. [*] is every element of those, and of maps.
 //   - [*?] is every element of a slice, array or JSON array, and of anything else that itself, as if the step were not there; so too of bytes and other lists that are a single value, at the end of a
 //     path.
 //   - In a body, and in a json.RawMessage, every member of a name counts, whatever its case, if an object has several: readers do not agree on which of them it is, and none shall hide the

@@ -145,7 +145,8 @@ func texts(l *extractor.List) []string {
 
 func TestPathsThroughArguments(t *testing.T) {
 	o := anOrder()
-	args := []any{o, *o, map[string]any{"order": o}, nil, 7, (*order)(nil), []any{o, "s"}, map[string]string{"k": "v"}}
+	loose := map[any]*item{5: {"five", 5}, int64(6): {"six", 6}, int32(7): {"seven", 7}, "8": {"eight", 8}, "k": {"word", 9}}
+	args := []any{o, *o, map[string]any{"order": o, "loose": loose}, nil, 7, (*order)(nil), []any{o, "s"}, map[string]string{"k": "v"}}
 	for path, want := range map[string]string{
 		"arg[0].customer.id": "102", "arg[0].Customer.ID": "102", "arg[0].buyer.Id": "102", "arg[1].buyer.id": "102", "arg[2].order.buyer.id": "102", "arg[-2][0].buyer.id": "102",
 		"arg[0].buyer.mail": "a@b", "arg[0].buyer.email": "a@b", "arg[0].buyer.name": "Ann", "arg[0].buyer.rank": "level-2",
@@ -156,6 +157,7 @@ func TestPathsThroughArguments(t *testing.T) {
 		"arg[0].lines[*].sku": "c d", "arg[0].lines[1].sku": "", "arg[0].matrix[*][*]": "1 2 3", "arg[0].matrix[0][-1]": "2", "arg[0].array[1]": "2", "arg[1].array[*]": "1 2 3",
 		"arg[0].any.uid": "102", "arg[0].any.list[*]": "1 2", "arg[0].any.list[0]": "1", "arg[0].any.c.id": "102", "arg[0].any.m.k": "v", "arg[0].any.m[5]": "five", "arg[0].any.m[6]": "six", "arg[0].any.none.x": "",
 		"arg[0].ByNumber[7].sku": "n", `arg[0].ByNumber["-1"].sku`: "m", "arg[0].ByNumber[-1].sku": "m", "arg[0].ByNumber[8].sku": "", "arg[0].ByKind[1].sku": "k", "arg[0].Named.a.b": "1",
+		"arg[2].loose[5].sku": "five", "arg[2].loose[6].sku": "six", "arg[2].loose[7].sku": "seven", "arg[2].loose[8].sku": "eight", "arg[2].loose[9].sku": "", "arg[2].loose.k.sku": "word",
 		"arg[0].raw.user.id": "102", "arg[0].raw.user.roles[-1]": "y", "arg[0].null": "n", "arg[0].null.Valid": "true", "arg[0].at": "1970-01-01T00:00:00Z", "arg[0].twice.id": "102",
 		"arg[0].options.deep.er[0].x": "1", "arg[3]": "", "arg[4]": "7", "arg[5].customer.id": "", "arg[9]": "", "arg[-9]": "", "arg[-1].k": "v", "arg[*].k": "v",
 	} {

@@ -12,20 +12,21 @@ import (
 type opKind uint8
 
 const (
-	opDeref   opKind = iota // into a pointer
-	opField                 // to a field of a struct
-	opVia                   // into a pointer and to a field of the struct
-	opElement               // to an element of a slice or array
-	opKey                   // to an element of a map
-	opAll                   // to each element, for the operations after it
-	opGetter                // to what a getter returns
-	opDynamic               // on with the program for the type that lies in an interface
-	opGeneric               // on with a generic map
-	opWalker                // the rest is a walker's
-	opJSON                  // the rest is in a JSON document
-	opInt                   // to the single value, which is an integer
-	opString                // or a string
-	opLeaf                  // or anything else
+	opDeref    opKind = iota // into a pointer
+	opField                  // to a field of a struct
+	opVia                    // into a pointer and to a field of the struct
+	opElement                // to an element of a slice or array
+	opKey                    // to an element of a map
+	opIndexKey               // to an element of a map of any keys, by a number
+	opAll                    // to each element, for the operations after it
+	opGetter                 // to what a getter returns
+	opDynamic                // on with the program for the type that lies in an interface
+	opGeneric                // on with a generic map
+	opWalker                 // the rest is a walker's
+	opJSON                   // the rest is in a JSON document
+	opInt                    // to the single value, which is an integer
+	opString                 // or a string
+	opLeaf                   // or anything else
 )
 
 // op is one operation of a program.
@@ -233,6 +234,7 @@ func (c *compiler) key(n int, s *step, t reflect.Type) *TypeError {
 		c.add(op{kind: opAll})
 		return c.from(n+1, t.Elem())
 	}
+	kind := opKey
 	key := reflect.New(t.Key()).Elem()
 	switch key.Kind() {
 	case reflect.String:
@@ -254,10 +256,13 @@ func (c *compiler) key(n int, s *step, t reflect.Type) *TypeError {
 			return c.misfit(n, t, "its keys are of type %s; want strings or integers", t.Key())
 		}
 		key.Set(reflect.ValueOf(s.text))
+		if s.Name == "" {
+			kind = opIndexKey
+		}
 	default:
 		return c.misfit(n, t, "its keys are of type %s; want strings or integers", t.Key())
 	}
-	c.add(op{kind: opKey, key: key})
+	c.add(op{kind: kind, key: key, index: s.Index})
 	return c.from(n+1, t.Elem())
 }
 

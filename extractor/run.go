@@ -32,6 +32,10 @@ func (w *walk) run(t *term, ops []op, v reflect.Value, out *List) error {
 			if v = v.MapIndex(o.key); !v.IsValid() {
 				return nil
 			}
+		case opIndexKey:
+			if v = numbered(v, o.key, o.index); !v.IsValid() {
+				return nil
+			}
 		case opAll:
 			return w.all(t, ops[i+1:], v, out)
 		case opGetter:
@@ -46,6 +50,18 @@ func (w *walk) run(t *term, ops []op, v reflect.Value, out *List) error {
 		}
 	}
 	return nil
+}
+
+// numbered returns the element of a map of any keys under a number, as generic does.
+func numbered(in, text reflect.Value, index int) reflect.Value {
+	found := in.MapIndex(text)
+	for _, key := range numbers(index) {
+		if found.IsValid() {
+			break
+		}
+		found = in.MapIndex(reflect.ValueOf(key))
+	}
+	return found
 }
 
 // last runs an operation that ends a program.

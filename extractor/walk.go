@@ -190,18 +190,21 @@ func (w *walk) value(t *term, n int, x any, out *List) error {
 	return nil
 }
 
-// generic returns the element of a generic map at a step: under the step's text, or, for an index, under that number in one of the types that decoders give.
+// generic returns the element of a generic map at a step: under the step's text, or, for an index, under that number.
 func generic(in map[any]any, s *step) (any, bool) {
 	if x, ok := in[s.key]; ok || s.Name != "" {
 		return x, ok
 	}
-	for _, key := range [...]any{s.Index, int64(s.Index), int32(s.Index)} {
+	for _, key := range numbers(s.Index) {
 		if x, ok := in[key]; ok {
 			return x, true
 		}
 	}
 	return nil, false
 }
+
+// numbers returns an index in the types that decoders give numbers as keys.
+func numbers(index int) [3]any { return [...]any{index, int64(index), int32(index)} }
 
 // allOf adds the values in all elements of a generic map.
 func allOf[K comparable](w *walk, t *term, n int, in map[K]any, out *List) error {
