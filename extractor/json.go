@@ -177,11 +177,15 @@ func (s *scanner) object(n int) error {
 
 // named reports whether a member's name, as it stands between quotes, is the step's to some reader.
 func (st *step) named(name []byte, escaped bool) bool {
-	if !escaped {
-		return string(name) == st.text || bytes.EqualFold(name, st.folds)
+	if escaped {
+		var buf [maxPath]byte
+		return bytes.EqualFold(unquote(buf[:0], name), st.folds)
 	}
-	var buf [maxPath]byte
-	return bytes.EqualFold(unquote(buf[:0], name), st.folds)
+	const caseBit = 'a' - 'A'
+	if len(name) == 0 || name[0]|st.folds[0] < utf8.RuneSelf && (name[0]^st.folds[0])&^caseBit != 0 {
+		return false // as most are, which the first letter tells
+	}
+	return string(name) == st.text || bytes.EqualFold(name, st.folds)
 }
 
 // array reads the elements of an array up to its closing bracket.
