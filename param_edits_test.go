@@ -165,7 +165,7 @@ func TestParamMemoryIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	d, err := Native("doc", []byte("cordon: 1\nparam: [{id: a, resource: {default: true}, param: client.ip, limit: 1}]"))
 	require.NoError(t, err)
-	require.EqualError(t, d.Problems, "doc:2:9: warning: param[0] (a): values: is not set: each resource that the rule matches takes 512 KiB; "+
+	require.EqualError(t, d.Problems, "doc:2:9: warning: param[0] (a): values: is not set: each resource that the rule matches takes about 600 KiB; "+
 		"want how many different values are in use at one time, or shared: true for one budget of all")
 	e, _ := newTest(t, Rules{})
 	rep := apply(t, e, d.Rules)

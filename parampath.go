@@ -84,7 +84,7 @@ func memoryWarning(r paramflow.Rule) []rule.Problem {
 		return nil
 	}
 	return []rule.Problem{{
-		Field: "values", Warning: true, Message: "is not set: each resource that the rule matches takes 512 KiB",
+		Field: "values", Warning: true, Message: "is not set: each resource that the rule matches takes about 600 KiB",
 		Want: "how many different values are in use at one time, or shared: true for one budget of all",
 	}}
 }

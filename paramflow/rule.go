@@ -38,7 +38,7 @@ type Rule struct {
 	Absent Absent `rule:"absent"`
 	// Values is how many different values are expected to be in use at one time, 100 to 10,000,000: a value is in use from a call on until that call is earned back
 	// (Per/Limit later), with a burst spent until all of it is (at most Burst×Per/Limit), and for pace until its last turn is over. The memory follows from it. Default: 512 KiB, which is
-	// good for 22,900. Not for concurrency, whose memory follows what is in flight.
+	// good for 22,900 (and some 100 KiB besides). Not for concurrency, which takes 100 KiB and what is in flight.
 	Values int `rule:"values"`
 	// Redact keeps and shows keyed hashes instead of values. Those that Overrides name are in the rule as written. Default false.
 	Redact bool `rule:"redact"`
