@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/cordon-go/cordon"
@@ -47,7 +48,8 @@ type guardian struct {
 	cancel    context.CancelFunc
 	signals   chan signal
 	asleep    int
-	inLine    int // how many of those are in line
+	// inLine is how many of those are in line. One that was woken and goes to sleep again looks at it while the kit waits for it.
+	inLine atomic.Int64
 }
 
 // signal says that the goroutine that enters a call has ended, with what came of it, or has gone to sleep.
@@ -91,7 +93,7 @@ func (p *guardian) enter(call int32, resource string) (s signal, ok bool) {
 	s = <-p.signals
 	if s.asleep {
 		p.asleep++
-		p.inLine = p.queued()
+		p.inLine.Store(int64(p.queued()))
 	}
 	return s, !s.asleep
 }
@@ -99,7 +101,7 @@ func (p *guardian) enter(call int32, resource string) (s signal, ok bool) {
 // end ends a call, and hands what came of one that it woke to admitted.
 func (p *guardian) end(ent *cordon.Entry, outcome cordon.Outcome, admitted func(signal)) {
 	ent.End(outcome)
-	if p.inLine > 0 {
+	if p.inLine.Load() > 0 {
 		p.settle(admitted)
 	}
 }
@@ -111,7 +113,7 @@ func (p *guardian) wake(t *virtualTimer, admitted func(signal)) {
 	}
 	t.over = true
 	if t.inLine {
-		p.inLine--
+		p.inLine.Add(-1)
 	}
 	t.c <- t.due
 	p.await(admitted)
@@ -120,8 +122,8 @@ func (p *guardian) wake(t *virtualTimer, admitted func(signal)) {
 
 // settle waits for those who were handed a place in line.
 func (p *guardian) settle(admitted func(signal)) {
-	for now := p.queued(); now < p.inLine; now = p.queued() {
-		p.inLine--
+	for int64(p.queued()) < p.inLine.Load() {
+		p.inLine.Add(-1)
 		p.await(admitted)
 	}
 }
@@ -194,7 +196,7 @@ func (c *virtualClock) NewTimer(d time.Duration) clock.Timer {
 		return t
 	}
 	p := c.sleeper
-	t.inLine = p.queued() > p.inLine
+	t.inLine = int64(p.queued()) > p.inLine.Load()
 	c.world.sleepUntil(p, t)
 	p.signals <- signal{asleep: true}
 	return t
