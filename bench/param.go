@@ -54,6 +54,22 @@ func NewBuyers(customers int, limited bool) (*Buyers, error) {
 	return b, nil
 }
 
+// With makes b call the engine of another, as another customer and to another resource of the same budgets: what the two share is the rule's memory. It fails if the rule cannot be shared.
+func (b *Buyers) With(o *Buyers) error {
+	for i := range b.keys {
+		b.keys[i] = 1
+	}
+	rules := o.engine.Rules()
+	rules.Param[0].Resource = rule.Default()
+	rules.Param[0].Shared = true
+	if _, err := o.engine.Apply(rules); err != nil {
+		return err
+	}
+	b.engine.Close()
+	b.engine, b.call.Resource = o.engine, "orders.Cancel"
+	return nil
+}
+
 // Close closes the engine.
 func (b *Buyers) Close() { b.engine.Close() }
 

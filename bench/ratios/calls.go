@@ -160,29 +160,49 @@ func scaling(rounds int, length time.Duration) ([]Result, error) {
 	}
 	defer e.Close()
 	a, b := e.Resource(bench.Name(1)), e.Resource(bench.Name(2))
+	var buyers [2]*bench.Buyers
+	for i := range buyers {
+		if buyers[i], err = bench.NewBuyers(1, true); err != nil {
+			return nil, err
+		}
+		defer buyers[i].Close()
+	}
+	if err := buyers[1].With(buyers[0]); err != nil {
+		return nil, err
+	}
 	base := time.Now()
 	var sinks [2]struct {
 		sink
 		_ [120]byte
 	}
 	clock := func(i, n int) { sinks[i].v += bench.TwoReads(base, n) }
-	call := func(i, n int) { bench.ByHandle([]cordon.Resource{a, b}[i], n) }
+	works := []struct {
+		name string
+		call func(i, n int)
+	}{
+		{"two goroutines, two resources", func(i, n int) { bench.ByHandle([]cordon.Resource{a, b}[i], n) }},
+		{"two goroutines, two values of one rule", func(i, n int) { buyers[i].Buy(n) }},
+	}
 	nClock := calibrate(func(n int) { clock(0, n) }, length)
-	nCall := calibrate(func(n int) { call(0, n) }, length)
-	var ratios, clocks []float64
-	for range rounds {
-		c := speedUp(clock, nClock)
-		r := speedUp(call, nCall)
-		clocks = append(clocks, c)
-		ratios = append(ratios, r/c*1.9)
+	var results []Result
+	var clocks []float64
+	for _, w := range works {
+		var ratios []float64
+		nCall := calibrate(func(n int) { w.call(0, n) }, length)
+		for range rounds {
+			c := speedUp(clock, nClock)
+			clocks = append(clocks, c)
+			ratios = append(ratios, speedUp(w.call, nCall)/c*1.9)
+		}
+		r := Result{
+			Work: w.name + ", where the clock reaches 1.9", Unit: "× one", AtLeast: true, Target: 1.6,
+			Median: median(ratios), Best: slices.Max(ratios),
+		}
+		r.judge()
+		results = append(results, r)
 	}
-	r := Result{
-		Work: "two goroutines, two resources, where the clock reaches 1.9", Unit: "× one", AtLeast: true, Target: 1.6,
-		Median: median(ratios), Best: slices.Max(ratios),
-	}
-	r.judge()
 	c := Result{Work: "  the clock's own, in this run", Unit: "× one", AtLeast: true, Median: median(clocks), Best: slices.Max(clocks)}
-	return []Result{r, c}, nil
+	return append(results, c), nil
 }
 
 // speedUp returns how much faster two goroutines do 2n operations than one.
