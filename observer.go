@@ -137,8 +137,13 @@ func (e *Engine) fault(where, resource string, recovered any) {
 // ReportFault counts an internal fault and tells the log and the observers: for adapters whose hooks, handed in by their users, may
 // fail too. where says what failed ("hook of the adapter"), resource is the call's or "". It never panics.
 func (e *Engine) ReportFault(where, resource string, err error) {
+	e.report("internal fault", where, resource, err)
+}
+
+// report is ReportFault with the words for the log: not all that is reported so is a fault of the engine's, some comes of what callers send.
+func (e *Engine) report(words, where, resource string, err error) {
 	e.faults.Add(1)
-	e.log.warn("internal fault", "where", where, "resource", resource, "error", err)
+	e.log.warn(words, "where", where, "resource", resource, "error", err)
 	for _, o := range e.cfg.observers {
 		if o.Fault != nil {
 			e.guardQuietly(func() { o.Fault(FaultEvent{Where: where, Resource: resource, Err: err}) })

@@ -414,7 +414,7 @@ func (s *paramState) unreadable(e *Engine, req *Request, err error) bool {
 		return false
 	}
 	if report {
-		e.ReportFault("param rule "+s.rule.ID, resource, err)
+		e.report("calls have no value to limit by", "param rule "+s.rule.ID, resource, err)
 	}
 	return true
 }
