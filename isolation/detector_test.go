@@ -285,7 +285,7 @@ func TestTotals(t *testing.T) {
 		s.begin()
 	}
 	require.EqualValues(t, 1000, s.inFlight())
-	require.EqualValues(t, callsMask, s.calls())
+	require.Equal(t, uint64(callsMask), s.calls())
 	s.end()
 	require.EqualValues(t, 999, s.inFlight())
 	require.Zero(t, s.calls(), "wrapped around")

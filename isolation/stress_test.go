@@ -49,11 +49,11 @@ func TestStress(t *testing.T) {
 	if raceEnabled || testing.Short() {
 		calls = 3000
 	}
-	step := int(5*time.Minute) / (64 * calls)
+	step := int64(5*time.Minute) / int64(64*calls)
 	if os.Getenv("CORDON_SOAK") != "" {
 		calls *= 30
 	}
-	read := func(r *rand.Rand) time.Duration { return time.Duration(now.Add(int64(r.IntN(step)))) }
+	read := func(r *rand.Rand) time.Duration { return time.Duration(now.Add(r.Int64N(step))) }
 	call := func(r *rand.Rand) {
 		at := read(r)
 		candidates := g.View(at).Candidates

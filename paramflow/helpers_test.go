@@ -1,6 +1,7 @@
 package paramflow
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -39,7 +40,7 @@ type admission struct {
 
 // requirePromise checks that in no interval more passed than burst + limit×T/per. A sum of calls up to each time less what may have passed until then must not rise by more than the burst.
 func requirePromise(t require.TestingT, all []admission, burst int, limit float64, per time.Duration) {
-	slices.SortFunc(all, func(a, b admission) int { return int(a.at - b.at) })
+	slices.SortFunc(all, func(a, b admission) int { return cmp.Compare(a.at, b.at) })
 	lowest, sum := math.Inf(1), 0.0
 	for i, a := range all {
 		excess := sum*float64(per) - float64(a.at)*limit

@@ -1,6 +1,7 @@
 package paramflow
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 	"time"
@@ -84,7 +85,7 @@ func TestPaceModel(t *testing.T) {
 			next = now + wait + gap
 			turns = append(turns, turn{now + wait, cost, p})
 		}
-		slices.SortFunc(turns, func(a, b turn) int { return int(a.at - b.at) })
+		slices.SortFunc(turns, func(a, b turn) int { return cmp.Compare(a.at, b.at) })
 		for i := 1; i < len(turns); i++ {
 			require.GreaterOrEqual(t, turns[i].at-turns[i-1].at, time.Duration(turns[i].cost)*gap-1)
 		}
