@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"slices"
 	"strings"
 	"sync"
 
@@ -45,8 +46,10 @@ func newRoute(r Route, c Config, transport http.RoundTripper, eng *cordon.Engine
 		Transport:     pool,
 		FlushInterval: -1, // what has come is passed on at once
 		ErrorHandler:  rt.fail,
-		ErrorLog:      log.std("proxy of route " + r.Name),
-		BufferPool:    &buffers{},
+		// What it refuses is closed; the proxy itself leaves such a connection to nobody.
+		ModifyResponse: checkSwitch,
+		ErrorLog:       log.std("proxy of route " + r.Name),
+		BufferPool:     &buffers{},
 	}
 	opts := []nethttp.Option{
 		nethttp.WithName(func(*http.Request) string { return r.Resource }),
@@ -174,4 +177,19 @@ func (b *buffers) Put(p []byte) {
 	if len(p) == bufferSize {
 		b.pool.Put((*[bufferSize]byte)(p))
 	}
+}
+
+// checkSwitch refuses an answer that switches to another protocol than was asked for.
+func checkSwitch(res *http.Response) error {
+	if res.StatusCode != http.StatusSwitchingProtocols {
+		return nil
+	}
+	asked, got := res.Request.Header.Get("Upgrade"), res.Header.Get("Upgrade")
+	announced := slices.ContainsFunc(res.Header["Connection"], func(v string) bool {
+		return slices.ContainsFunc(strings.Split(v, ","), func(token string) bool { return strings.EqualFold(strings.TrimSpace(token), "upgrade") })
+	})
+	if asked == "" || !announced || !strings.EqualFold(asked, got) {
+		return fmt.Errorf("the upstream switched to protocol %q, asked for was %q", got, asked)
+	}
+	return nil
 }
