@@ -1,6 +1,7 @@
 package paramflow
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 	"math/bits"
@@ -39,7 +40,7 @@ func spent() allowance { return allowance{gap: 1} }
 func (a allowance) measure() allowance { return allowance{gap: a.gap, room: a.room, paced: a.paced} }
 
 // allow returns the allowance of a limit and a burst (0 for the default) under a rule that has its defaults set. One that refuses all counts what passed before in the
-// measure of old, if that had one.
+// measure of old, if that had one, or else in that of the rule.
 func (r Rule) allow(limit float64, burst int, old allowance) allowance {
 	a := allowance{limit: limit, paced: r.Mode == Pace}
 	switch {
@@ -49,7 +50,7 @@ func (r Rule) allow(limit float64, burst int, old allowance) allowance {
 	case limit == 0:
 		a.gap, a.room = old.gap, old.room
 		if a.gap == 0 {
-			a.gap, a.room = int64(r.Per)<<tickBits, int64(r.Per)<<tickBits
+			a.gap, a.room = r.usual(burst)
 		}
 		return a
 	}
@@ -61,6 +62,19 @@ func (r Rule) allow(limit float64, burst int, old allowance) allowance {
 		a.room = a.most * a.gap
 	}
 	return a
+}
+
+// usual returns what the past of a value that nothing is allowed is measured in: calls at the rule's rate, so that a value that comes from another limit keeps what it spent of the burst.
+func (r Rule) usual(burst int) (gap, room int64) {
+	limit := r.Limit
+	if limit == 0 {
+		limit = 1
+	}
+	gap = gapOf(limit, r.Per)
+	if r.Mode == Pace {
+		return gap, gap
+	}
+	return gap, int64(burstOr(cmp.Or(burst, r.Burst), limit)) * gap
 }
 
 // gapOf returns the distance of two calls, rounded up to ticks: exactly, since a distance that is too short by the least would break the promise some day.

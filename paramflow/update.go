@@ -216,8 +216,11 @@ func (e *edit) call() {
 	}
 }
 
-// changes reports whether cells name another measure by now, or count in another.
+// changes reports whether cells name another measure by now, or count in another. A smaller memory makes values share whose own cells named one that none of the new rule's patterns has.
 func (e *edit) changes() bool {
+	if len(e.shared) > maxPairs || slices.ContainsFunc(e.shared, func(p [2]allowance) bool { return p[0] != p[1] }) {
+		return true
+	}
 	for i, to := range e.measures {
 		if int(to) != i || e.old.measures[i].measure() != e.new.measures[to].measure() {
 			return true

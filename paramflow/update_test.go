@@ -239,3 +239,46 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 }
+
+// A value whose own cell is still in the measure of a pattern that is gone is not forgotten when a smaller memory makes it share.
+func TestResizeWithPatternsGone(t *testing.T) {
+	t.Parallel()
+	pattern := func(wildcard string, limit float64) []Override {
+		return []Override{{Wildcard: wildcard, Limit: limit, Burst: 8}}
+	}
+	l := newTestLimiter(t, Rule{Limit: 2, Burst: 8, Values: 1000, Overrides: pattern("x*", 2)}, 0)
+	crowd(l, 0, 0, 600)
+	var used []string
+	for i := range 200 {
+		if v := user(i); passes(l, 0, v, 8) == 8 {
+			used = append(used, v)
+		}
+	}
+	mustUpdate(t, l, Rule{Limit: 1, Burst: 8, Values: 1000, Overrides: pattern("y*", 3)}, 0)
+	mustUpdate(t, l, Rule{Limit: 1, Burst: 8, Values: minValues, Overrides: pattern("y*", 3)}, 0)
+	for _, v := range used {
+		require.Zero(t, passes(l, 0, v, 1), v)
+	}
+	require.NotEmpty(t, used)
+}
+
+// What a value spent is not forgotten while nothing is allowed to it, whatever it may do before and after.
+func TestUpdateThroughNothing(t *testing.T) {
+	t.Parallel()
+	none := func(o Override) Rule {
+		o.Burst = 8
+		return Rule{Limit: 1, Burst: 8, Overrides: []Override{o}}
+	}
+	for _, by := range []Override{{Value: "a"}, {Wildcard: "*"}, {Regex: "a"}} {
+		from := none(by)
+		from.Overrides = append(from.Overrides, Override{Value: "b", Limit: 2, Burst: 8})
+		if by.Value != "" {
+			from.Overrides = from.Overrides[1:]
+		}
+		l := newTestLimiter(t, from, 0)
+		require.Equal(t, 3, passes(l, 0, "b", 3))
+		mustUpdate(t, l, none(by), 0)
+		mustUpdate(t, l, Rule{Limit: 1, Burst: 8}, time.Second)
+		require.LessOrEqual(t, passes(l, time.Second, "b", 9), 7, "of three at most two are earned back")
+	}
+}
