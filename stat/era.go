@@ -21,7 +21,8 @@ func eraOf(bucket int64) int32 { return int32(bucket >> eraBits) }
 func firstBucket(era int32) int64 { return (int64(era) - 1) << eraBits }
 
 // resting returns the number that a sweep gives to emptied words: one before every bucket
-// that may be added to, not the same in any two eras that a stalled caller could mix up.
+// that may be added to, not the same in any two eras that a stalled caller could mix up. It may be that of a bucket which has counts: a sweep
+// takes these too.
 func resting(era int32) int64 {
 	const spread = 1 << (eraBits - 2)
 	return firstBucket(era) - 1 - int64(era>>2)%spread
@@ -70,7 +71,7 @@ func (w *Window) sweepWord(i int, inForce, next int32) bool {
 		if w.era.Load() != inForce {
 			return false
 		}
-		if (old^rest)&numberMask == 0 { // swept by another
+		if old == rest { // swept by another
 			return true
 		}
 		if inForce >= 0 && bucketOf(old, inForce) >= firstBucket(next) {

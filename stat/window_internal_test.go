@@ -177,3 +177,16 @@ func TestNumbersReadTheSameInNeighbouringEras(t *testing.T) {
 		require.NotEqual(t, uint64(resting(era))&numberMask, uint64(resting(era+4))&numberMask)
 	}
 }
+
+// The last bucket that a sweep takes has the number that it gives to emptied words.
+func TestASweepTakesTheBucketOfItsOwnNumber(t *testing.T) {
+	const era = 1 << eraBits
+	w := NewWindow(minBucket, 2, 1)
+	require.True(t, w.AddAt(era, 0, 0))
+	require.True(t, w.AddAt(era-1, 0, 1))
+	require.EqualValues(t, 1, w.Sum(era*minBucket, 0))
+	require.Equal(t, resting(2), int64(era-1))
+	require.True(t, w.AddAt(2*era, 0, 0))
+	require.Zero(t, w.Sum(era*minBucket, 0))
+	require.EqualValues(t, 1, w.Total(0))
+}
