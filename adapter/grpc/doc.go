@@ -1,0 +1,2 @@
+// Package cordongrpc guards gRPC servers and clients with a cordon engine.
+package cordongrpc
