@@ -11,10 +11,6 @@ import (
 )
 
 const (
-	// absentValue is what calls without the value count as, where the rule counts them; an override may name it.
-	absentValue = "(absent)"
-	// furtherValue is what calls with more values than are looked at count as besides.
-	furtherValue = "(further)"
 	// mostParamCallers bounds the callers of one rule on hot parameters on one resource that have a budget of their own, each of which has its memory.
 	mostParamCallers = 64
 	// mostLimits is for how many different limits of values one rule keeps errors on one resource.
@@ -349,12 +345,12 @@ func (t *table) reserveParam(s *paramState, c *caller, at **paramCall, cost int,
 	switch {
 	case p.values.Truncated():
 		s.counts.overfull.Add(1)
-		_, err := t.reserveValue(s, l, extractor.Text(furtherValue), c, p, cost, first)
+		_, err := t.reserveValue(s, l, extractor.Text(paramflow.FurtherValue), c, p, cost, first)
 		return err
 	case n == 0:
 		s.counts.absent.Add(1)
 		if s.rule.Absent == paramflow.Count {
-			_, err := t.reserveValue(s, l, extractor.Text(absentValue), c, p, cost, first)
+			_, err := t.reserveValue(s, l, extractor.Text(paramflow.AbsentValue), c, p, cost, first)
 			return err
 		}
 	}
@@ -371,6 +367,9 @@ func (t *table) reserveValue(s *paramState, l *paramflow.Limiter, v extractor.Va
 			p.cancelFrom(first, c.now)
 		}
 		return false, err
+	}
+	if permit == (paramflow.Permit{}) {
+		return true, nil // the rule is not for the value
 	}
 	p.held = append(p.held, heldParam{l, permit, s.rule.Mode == paramflow.Concurrency})
 	if wait > 0 && !s.rule.Shadow {

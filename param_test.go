@@ -197,7 +197,7 @@ func TestParamOfManyValues(t *testing.T) {
 	t.Parallel()
 	r := perValue("p", "r", 1)
 	r.Param = "arg[*]"
-	r.Overrides = []paramflow.Override{{Value: furtherValue, Limit: 2}}
+	r.Overrides = []paramflow.Override{{Value: paramflow.FurtherValue, Limit: 2}}
 	e, _ := newTest(t, paramRules(r))
 	list := func(from, n int) (all []any) {
 		for i := range n {
@@ -221,7 +221,7 @@ func TestParamAbsent(t *testing.T) {
 	r := perValue("p", "r", 2)
 	r.Absent = paramflow.Count
 	named := perValue("named", "s", 2)
-	named.Absent, named.Overrides = paramflow.Count, []paramflow.Override{{Value: absentValue, Limit: 1}}
+	named.Absent, named.Overrides = paramflow.Count, []paramflow.Override{{Value: paramflow.AbsentValue, Limit: 1}}
 	e, _ := newTest(t, paramRules(r, named, perValue("pass", "q", 0)))
 	for _, args := range [][]any{nil, {nil}, {(*int)(nil)}} { // all of them without the value: one value of their own
 		if err := with(e, "r", args...); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cordon-go/cordon/extractor"
+	"github.com/cordon-go/cordon/rule"
 )
 
 // The work is to be read beside BenchmarkClock of the same run: a call costs one reading of the clock besides.
@@ -45,6 +46,7 @@ func BenchmarkAcquire(b *testing.B) {
 	rules := map[string]Rule{
 		"reject":    {Limit: 10},
 		"pace":      {Limit: 10, Mode: Pace, MaxWait: time.Second},
+		"only":      {Limit: 10, Only: rule.Wildcard("user-*")},
 		"overrides": {Limit: 10, Overrides: users},
 		"patterns":  {Limit: 10, Overrides: []Override{{Wildcard: "vip-*", Limit: 100}, {Regex: "user-[0-9]", Limit: 100}}},
 	}

@@ -15,6 +15,7 @@ func FuzzRule(f *testing.F) {
 	for _, document := range []string{
 		"limit: 10", "limit: 0.5\nper: 1h\nburst: 3", "mode: pace\nlimit: 100\nmaxWait: 1s\nmaxQueue: 4", "mode: concurrency\nlimit: 3",
 		`{limit: 1, overrides: [{value: 7, limit: 3}, {value: 7.5}, {value: true, limit: 2, burst: 9}, {wildcard: "a*?"}, {regex: "x{1,9}|y", limit: 1}]}`,
+		"limit: 1\nonly: {wildcard: \"7*\"}\noverrides: [{value: 7, limit: 2}]", "limit: 1\nonly: {regex: x}",
 		"limit: 1e7\nvalues: 100\nredact: true\nabsent: count",
 	} {
 		f.Add([]byte(document), "7")

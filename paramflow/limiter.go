@@ -87,7 +87,7 @@ func (l *Limiter) furnish(p *plan, t int64, classes bool) {
 	for i := range l.stripes {
 		s := &l.stripes[i]
 		s.guesses = nil
-		if p.patterns != nil {
+		if p.remembers() {
 			s.guesses = make([]guess, guesses)
 		}
 	}
@@ -100,7 +100,7 @@ func (l *Limiter) stripe(hash uint64) (s *stripe, tag uint32) {
 
 // Acquire asks for one call of a value, of the given cost (at least 1), at time now. If ok, the caller waits for wait (0 but for Pace), after all other checks, before it goes on, and gives
 // the permit back with Cancel if it does not go on after all; in mode Concurrency it ends the call with Release. If not, retryAfter is after what time the call could pass if nothing
-// else came: 0 if that cannot be known, -1 if never, as for a cost above Burst (for Pace above Limit).
+// else came: 0 if that cannot be known, -1 if never, as for a cost above Burst (for Pace above Limit). A value that Only leaves out passes uncounted, with the zero Permit.
 func (l *Limiter) Acquire(now time.Duration, v extractor.Value, cost int) (p Permit, wait, retryAfter time.Duration, ok bool) {
 	hash := v.Hash(l.seed)
 	t, n := l.ticks(now), int64(max(cost, 1))
@@ -112,7 +112,10 @@ func (l *Limiter) Acquire(now time.Duration, v extractor.Value, cost int) (p Per
 		w.named = &pl.named.values[i]
 		w.allowance, w.at, w.place = w.named.allowance, w.named.at, int32(i)+1
 	} else {
-		w.class = s.class(pl, v, hash)
+		if w.class = s.class(pl, v, hash); w.class == uncounted {
+			s.mu.Unlock()
+			return Permit{}, 0, 0, true
+		}
 		w.allowance = pl.classes[w.class]
 		if pl.rule.Mode != Concurrency {
 			w.find(s, pl)
@@ -320,7 +323,7 @@ func (l *Limiter) Release(p Permit) {
 	s.leave(p.flight, p.gen, p.span)
 }
 
-// Limit returns the limit of a value, as the rule says it.
+// Limit returns the limit of a value, as the rule says it; for a value that Only leaves out, what it would be.
 func (l *Limiter) Limit(v extractor.Value) float64 {
 	hash := v.Hash(l.seed)
 	s, _ := l.stripe(hash)

@@ -48,6 +48,13 @@ func (m *Mode) UnmarshalText(text []byte) error {
 	return nil
 }
 
+const (
+	// AbsentValue is the text that calls without the value count as, where the rule counts them. An override may name it.
+	AbsentValue = "(absent)"
+	// FurtherValue is the text that calls with more values than are looked at count as besides. An override may name it.
+	FurtherValue = "(further)"
+)
+
 // Absent says what becomes of calls that do not have the value.
 type Absent uint8
 

@@ -16,6 +16,7 @@ type plan struct {
 	named    roll
 	were     []allowance // what the named values might do before, by the old plan
 	patterns *patterns   // nil without
+	only     *only       // nil if all values are counted
 	// classes are the allowances of values without an override of their own: first the rule's, then one for each pattern.
 	classes []allowance
 	texts   []Override // the pattern of each class; that of the rule is empty
@@ -34,6 +35,10 @@ func newPlan(r Rule, seed extractor.Seed, old *plan) (*plan, error) {
 		p.hashed = p.hashed || old.hashed // a hash does not tell its value
 	}
 	p.add(Override{Limit: r.Limit, Burst: r.Burst}, old)
+	var err error
+	if p.only, err = newOnly(r.Only); err != nil {
+		return nil, err
+	}
 	var values []named
 	var byPattern []Override
 	for _, o := range r.Overrides {
@@ -43,6 +48,9 @@ func newPlan(r Rule, seed extractor.Seed, old *plan) (*plan, error) {
 			continue
 		}
 		v := extractor.Text(string(o.Value)).Clone()
+		if !p.only.holds(v) {
+			continue // it is not asked for
+		}
 		n := named{value: v, hash: v.Hash(seed)}
 		var was allowance
 		if old != nil {
@@ -54,7 +62,6 @@ func newPlan(r Rule, seed extractor.Seed, old *plan) (*plan, error) {
 	p.named = newRoll(values)
 	p.measures = slices.Clone(p.classes)
 	if len(byPattern) > 0 {
-		var err error
 		if p.patterns, err = newPatterns(byPattern); err != nil {
 			return nil, err
 		}
@@ -94,7 +101,10 @@ func (p *plan) class(v extractor.Value) uint16 {
 	return uint16(p.patterns.find(v) + 1)
 }
 
-// allowance returns what a value may do, and its class if it has no override of its own.
+// remembers reports whether finding a value's class takes so long that the class is remembered.
+func (p *plan) remembers() bool { return p.patterns != nil || p.only != nil }
+
+// allowance returns what a value that is counted may do, and its class if it has no override of its own.
 func (p *plan) allowance(v extractor.Value, hash uint64) (allowance, uint16) {
 	if i := p.named.find(v, hash); i >= 0 {
 		return p.named.values[i].allowance, 0

@@ -71,8 +71,23 @@ func (r Rule) check() checks {
 	if r.Values < 0 || r.Values != 0 && r.Values < minValues || r.Values > maxValues {
 		c.fault("values", fmt.Sprintf("%d to %d", minValues, maxValues), "%d is out of range", r.Values)
 	}
+	r.checkOnly(&c)
 	r.checkOverrides(&c)
 	return c
+}
+
+// checkOnly finds what is wrong with the values that the rule is restricted to.
+func (r Rule) checkOnly(c *checks) {
+	switch n := len(r.Only.Pattern()); {
+	case n > maxPattern:
+		c.fault("only", fmt.Sprintf("at most %d bytes", maxPattern), "is %d bytes long", n)
+	case n == 0 && (r.Only.Kind() == rule.ByWildcard || r.Only.Kind() == rule.ByRegex):
+		c.fault("only", "what the values look like, or no such field for all (for the empty value, write regex: ^$)", "is an empty %s", r.Only.Kind())
+	default:
+		if _, err := newOnly(r.Only); err != nil {
+			c.fault("only", "", "%v", err)
+		}
+	}
 }
 
 // checkTimes finds what is wrong with the fields that belong to some modes.
@@ -137,6 +152,10 @@ func (r Rule) checkOverrides(c *checks) {
 	}
 	byPattern := 0
 	first := make(map[any]int)
+	only, err := newOnly(r.Only)
+	if err != nil {
+		only = nil // said already
+	}
 	for i, o := range r.Overrides {
 		at := "overrides[" + strconv.Itoa(i) + "]"
 		r.checkLimit(c, at+".limit", o.Limit)
@@ -147,6 +166,8 @@ func (r Rule) checkOverrides(c *checks) {
 		}
 		if field != "value" {
 			byPattern++
+		} else if !only.holds(key.(extractor.Value)) {
+			c.warn(at+".value", "a value that only matches, or none", "has no effect: %q is not among the values that the rule is for, %s", o.Value, r.Only)
 		}
 		if j, again := first[key]; again {
 			c.fault(at+"."+field, "each value and pattern once", "is the same as that of overrides[%d]", j)

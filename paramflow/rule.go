@@ -34,6 +34,9 @@ type Rule struct {
 	// Overrides give values a limit of their own: up to 100,000, of which up to 1,000 by pattern. Of several that fit a value the exact one decides, else the first
 	// pattern.
 	Overrides []Override `rule:"overrides"`
+	// Only restricts the rule to the values whose canonical text (see extractor.Value) it matches; others pass and are not counted. Calls that count as (absent) or
+	// (further) are counted whatever it says. At most 1,000 bytes. Default: all values.
+	Only rule.Match `rule:"only"`
 	// Absent says what becomes of calls without the value: pass, or count as one value of their own. Default pass.
 	Absent Absent `rule:"absent"`
 	// Values is how many different values are expected to be in use at one time, 100 to 10,000,000: a value is in use from a call on until that call is earned back
@@ -89,7 +92,7 @@ func (r Rule) Equal(o Rule) bool {
 
 func (r Rule) equalButOverrides(o Rule) bool {
 	return r.ID == o.ID && r.Resource == o.Resource && r.Param == o.Param && r.Mode == o.Mode && r.Limit == o.Limit && r.Per == o.Per && r.Burst == o.Burst &&
-		r.MaxWait == o.MaxWait && r.MaxQueue == o.MaxQueue && r.Absent == o.Absent && r.Values == o.Values && r.Redact == o.Redact && r.Origin == o.Origin &&
+		r.MaxWait == o.MaxWait && r.MaxQueue == o.MaxQueue && r.Only == o.Only && r.Absent == o.Absent && r.Values == o.Values && r.Redact == o.Redact && r.Origin == o.Origin &&
 		r.Also == o.Also && r.Shared == o.Shared && r.Shadow == o.Shadow
 }
 
@@ -115,5 +118,5 @@ func burstOr(burst int, limit float64) int {
 // numbers returns the rule without what a Limiter does not look at.
 func (r Rule) numbers() Rule {
 	return Rule{Mode: r.Mode, Limit: r.Limit, Per: r.Per, Burst: r.Burst, MaxWait: r.MaxWait, MaxQueue: r.MaxQueue,
-		Overrides: r.Overrides, Values: r.Values, Redact: r.Redact}
+		Only: r.Only, Overrides: r.Overrides, Values: r.Values, Redact: r.Redact}
 }

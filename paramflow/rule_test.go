@@ -24,7 +24,7 @@ func decode(t require.TestingT, document string) (Rule, rule.Problems) {
 // allFields is a rule with every field set.
 func allFields() Rule {
 	return Rule{
-		ID: "r", Resource: rule.Name("orders"), Param: "arg[0].user.id", Mode: Pace, Limit: 2.5, Per: time.Minute, Burst: 3, MaxWait: time.Second, MaxQueue: 10,
+		ID: "r", Resource: rule.Name("orders"), Param: "arg[0].user.id", Mode: Pace, Limit: 2.5, Per: time.Minute, Burst: 3, MaxWait: time.Second, MaxQueue: 10, Only: rule.Wildcard("*"),
 		Overrides: []Override{{Value: "7", Limit: 1}}, Absent: Count, Values: 1000, Redact: true, Origin: "app", Also: true, Shared: true, Shadow: true,
 	}
 }
@@ -97,6 +97,10 @@ func TestProblems(t *testing.T) {
 		func(r *Rule) { r.Mode, r.MaxWait, r.MaxQueue = Pace, time.Hour, 1_000_000 },
 		func(r *Rule) { r.Mode, r.Limit = Concurrency, 1e7 },
 		func(r *Rule) { r.Values = minValues },
+		func(r *Rule) { r.Only = rule.Default() },
+		func(r *Rule) {
+			r.Only, r.Overrides = rule.Wildcard("7*"), []Override{{Value: "7"}, {Value: AbsentValue}, {Wildcard: "8"}}
+		},
 		func(r *Rule) { r.Overrides = []Override{{Value: "7"}, {Value: "7.0"}, {Wildcard: "7"}, {Regex: "7"}} },
 	} {
 		r := good
@@ -135,6 +139,12 @@ func TestProblems(t *testing.T) {
 		{func(r *Rule) { r.Mode, r.Limit = Concurrency, 2.5 }, "limit: 2.5 calls in flight are out of range; want a whole number from 0 to 10000000"},
 		{func(r *Rule) { r.Values = 99 }, "values: 99 is out of range; want 100 to 10000000"},
 		{func(r *Rule) { r.Values = 10_000_001 }, "values: 10000001 is out of range; want 100 to 10000000"},
+		{func(r *Rule) { r.Only = rule.Regex("(") }, `only: regex "(" is not valid: missing closing ) in "("`},
+		{func(r *Rule) { r.Only = rule.Wildcard("\xff") }, `only: wildcard "\xff" is not valid UTF-8`},
+		{func(r *Rule) { r.Only = rule.Wildcard("") }, "only: is an empty wildcard; want what the values look like, or no such field for all (for the empty value, write regex: ^$)"},
+		{func(r *Rule) { r.Only = rule.Name(strings.Repeat("a", 1001)) }, "only: is 1001 bytes long; want at most 1000 bytes"},
+		{func(r *Rule) { r.Only, r.Overrides = rule.Wildcard("a*"), []Override{{Value: "a"}, {Value: "b"}} },
+			`warning: overrides[1].value: has no effect: "b" is not among the values that the rule is for, {wildcard: "a*"}; want a value that only matches, or none`},
 		{func(r *Rule) { r.Overrides = []Override{{Limit: 1}} }, "overrides[0]: names no value (for the empty one, write regex: ^$); want one of value, wildcard and regex"},
 		{func(r *Rule) { r.Overrides = []Override{{Value: "a", Regex: "b"}} }, "overrides[0]: has 2 of value, wildcard and regex; want one of value, wildcard and regex"},
 		{func(r *Rule) { r.Overrides = []Override{{Value: "a", Limit: -1}} }, "overrides[0].limit: -1 per 1s is out of range; want 0 to 10000000 (10 million per second)"},
@@ -179,6 +189,7 @@ func TestString(t *testing.T) {
 			"for app (in shadow): for each value one call every 250ms, what would wait longer than 1s, or with 5 waiting already, is refused"},
 		{Rule{Limit: 4, Mode: Pace, Origin: "other", Resource: rule.Default()}, "{default: true} for each other caller: for each value one call every 250ms, what comes earlier is refused"},
 		{Rule{Limit: 3, Mode: Concurrency, Param: "arg[0].account", Absent: Count}, "for each arg[0].account at most 3 at once, the rest is refused; calls without it count as one value"},
+		{Rule{Limit: 1, Param: "header.tenant", Only: rule.Regex("a|b")}, `for each header.tenant matching {regex: "a|b"} at most 1 call per 1s with bursts of 1, the rest is refused`},
 		{Rule{}, "for each value no calls, all are refused"},
 	} {
 		require.Equal(t, c.want, c.rule.String())

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cordon-go/cordon/extractor"
+	"github.com/cordon-go/cordon/rule"
 )
 
 func TestStatus(t *testing.T) {
@@ -123,6 +124,7 @@ func TestNoAllocations(t *testing.T) {
 		"concurrency": {Mode: Concurrency, Limit: 3},
 		"crowded":     {Limit: 10, Values: minValues},
 		"redacted":    {Limit: 10, Redact: true},
+		"only":        {Limit: 10, Only: rule.Wildcard("user-*7*")},
 		"overrides":   {Limit: 10, Overrides: []Override{{Value: "user-1", Limit: 3}, {Wildcard: "user-2*"}, {Regex: "user-[0-9]*7"}}},
 	} {
 		l := newTestLimiter(t, r, 0)

@@ -20,20 +20,23 @@ type stripe struct {
 	returned int64
 	// edited is when allowances changed last.
 	edited  int64
-	guesses []guess // nil without patterns
+	guesses []guess // nil if classes need no finding
 	ranks   ranks
 
 	_ [64]byte // neighbours are locked by others
 }
 
-// class returns the class of a value without an override of its own.
+// class returns the class of a value without an override of its own; uncounted if the rule is not for it.
 func (s *stripe) class(p *plan, v extractor.Value, hash uint64) uint16 {
-	if p.patterns == nil {
+	if !p.remembers() {
 		return 0
 	}
 	g := &s.guesses[hash>>32&(guesses-1)]
 	if g.hash != hash {
-		*g = guess{hash, p.class(v)}
+		*g = guess{hash, uncounted}
+		if p.only.holds(v) {
+			g.class = p.class(v)
+		}
 	}
 	return g.class
 }

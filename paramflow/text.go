@@ -18,6 +18,9 @@ func (r Rule) String() string {
 	if r.Param != "" {
 		of = r.Param
 	}
+	if r.Only != (rule.Match{}) {
+		of += " matching " + r.Only.String()
+	}
 	fmt.Fprintf(&b, "for each %s %s", of, r.terms(r.Limit, r.Burst))
 	if n := len(r.Overrides); n > 0 {
 		b.WriteString("; " + strconv.Itoa(n) + " with a limit of their own")

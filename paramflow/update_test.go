@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/cordon-go/cordon/rule"
 )
 
 func mustUpdate(t require.TestingT, l *Limiter, r Rule, now time.Duration) {
@@ -40,6 +42,9 @@ func TestEditsAtOneInstant(t *testing.T) {
 		},
 		"name or pattern": func(r *Rule, i int) {
 			r.Overrides = []Override{{Regex: "a|x", Limit: 3, Burst: 1}, {Value: "a", Limit: 1, Burst: 1}}[i%2 : i%2+1]
+		},
+		"for it or not": func(r *Rule, i int) {
+			r.Only = []rule.Match{{}, rule.Name("a"), rule.Wildcard("a*")}[i%3]
 		},
 		"pattern's order": func(r *Rule, i int) {
 			r.Overrides = []Override{{Regex: "a|x", Limit: 3, Burst: 1}, {Wildcard: "*", Limit: 1, Burst: 1}}
