@@ -106,16 +106,9 @@ func (e *Engine) Watch(ctx context.Context, src datasource.Source, dec Decoder, 
 	}
 	first, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	tooLate := fmt.Errorf("no document within %v", c.firstWithin)
-	timer := e.clock.AfterFunc(c.firstWithin, func() { cancel(tooLate) })
+	timer := e.clock.AfterFunc(c.firstWithin, func() { cancel(fmt.Errorf("no document within %v", c.firstWithin)) })
 	defer timer.Stop()
-	if err := w.pump.First(first); err != nil {
-		if cause := context.Cause(first); errors.Is(cause, tooLate) {
-			err = cause
-		}
-		return w, fmt.Errorf("cordon: no rules of %s are in force yet: %w", src.Name(), err)
-	}
-	return w, nil
+	return w, w.First(first)
 }
 
 // join adds a watch, which start starts, to the engine's. It reports false if the engine is closed.
@@ -169,6 +162,15 @@ func problemsOf(err error, source string) rule.Problems {
 		return rule.Problems{one}
 	}
 	return rule.Problems{{Source: source, Index: -1, Message: err.Error()}}
+}
+
+// First waits until rules of the source are in force, or until ctx is done. The error says why none are: what is wrong with the document, that there is none, or why ctx is done. Who watches several
+// sources can have all begin, with FirstWithin(0), and wait for them together.
+func (w *Watch) First(ctx context.Context) error {
+	if err := w.pump.First(ctx); err != nil {
+		return fmt.Errorf("cordon: no rules of %s are in force yet: %w", w.owner.source, err)
+	}
+	return nil
 }
 
 // Health returns how the source is doing.

@@ -133,6 +133,36 @@ func TestWatchWaitsForTheFirstDocument(t *testing.T) {
 	})
 }
 
+// Several sources that do not answer cost the time of one.
+func TestFirstWaitsForSeveralTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, err := New()
+		require.NoError(t, err)
+		defer e.Close()
+		var watches []*Watch
+		silent, speaking := newFake("silent"), newFake("speaking")
+		for _, src := range []*fakeSource{silent, speaking} {
+			w, err := e.Watch(bg, src, Native, FirstWithin(0))
+			require.NoError(t, err)
+			watches = append(watches, w)
+		}
+		ctx, cancel := context.WithTimeout(bg, time.Second)
+		defer cancel()
+		start := time.Now()
+		time.AfterFunc(time.Second/2, func() { speaking.send(oneRule) })
+		require.NoError(t, watches[1].First(ctx))
+		require.Equal(t, time.Second/2, time.Since(start))
+		require.Equal(t, 2, passes(e, "r", 5))
+		err = watches[0].First(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorContains(t, err, "no rules of silent are in force yet")
+		require.Equal(t, time.Second, time.Since(start))
+		require.NoError(t, watches[0].Close())
+		require.ErrorIs(t, watches[0].First(bg), datasource.ErrClosed)
+	})
+}
+
 func TestSourcesOwnTheirRules(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
