@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cordon-go/cordon/breaker"
+	"github.com/cordon-go/cordon/datasource"
 	"github.com/cordon-go/cordon/extractor"
 	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/paramflow"
@@ -27,6 +28,8 @@ type Observer struct {
 	// Report is called with the report on every offered set of rules, refused ones included. Documents identical to
 	// the one offered before are not offered.
 	Report func(rule.Report)
+	// Source is called when the rules of a source become stale, and when they are so no longer; in order for each source.
+	Source func(SourceEvent)
 	// Fault is called for internal faults.
 	Fault func(FaultEvent)
 }
@@ -76,6 +79,21 @@ type IsolationEvent struct {
 	isolation.Event
 	// Time is the time of day.
 	Time time.Time `json:"time"`
+}
+
+// SourceEvent says that the rules of a source are stale (those of its last-good file are in force, since the process started and the source
+// has not delivered a good document yet), or that they are so no longer. See LastGood.
+type SourceEvent struct {
+	// Source is the source's name, Version that of the document in force.
+	Source, Version string
+	// Stale is true when the rules have become stale, false when the source has delivered a good document since.
+	Stale bool
+	// StaleSince is when the stale document was put into the last-good file; zero when Stale is false.
+	StaleSince time.Time
+	// Err is how the source has failed since it last delivered a good document, if it has said so already.
+	Err error
+	// Time is the time of day.
+	Time time.Time
 }
 
 // ParamEvent says that a rule on hot parameters has become crowded, or is so no longer: more different values are in use than it was made for (paramflow.Rule.Values), so that
@@ -213,6 +231,26 @@ func (e *Engine) notifyParam(ev ParamEvent) {
 	for _, o := range e.cfg.observers {
 		if o.Param != nil {
 			e.guard("observer of hot parameters", ev.Resource, func() { o.Param(ev) })
+		}
+	}
+}
+
+func (e *Engine) notifySource(h datasource.Health) {
+	ev := SourceEvent{
+		Source: h.Source, Version: h.Version, Stale: h.Stale, StaleSince: h.StaleSince, Err: h.LastError, Time: e.clock.Wall(e.clock.Now()),
+	}
+	if ev.Stale {
+		args := []any{"source", ev.Source, "version", ev.Version, "since", ev.StaleSince}
+		if ev.Err != nil {
+			args = append(args, "error", ev.Err)
+		}
+		e.log.warn("the rules in force are those of the last-good file, until the source delivers", args...)
+	} else {
+		e.log.info("the source has delivered: its rules are stale no longer", "source", ev.Source, "version", ev.Version)
+	}
+	for _, o := range e.cfg.observers {
+		if o.Source != nil {
+			e.guard("observer of sources", "", func() { o.Source(ev) })
 		}
 	}
 }

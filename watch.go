@@ -56,6 +56,14 @@ func Debounce(d time.Duration) WatchOption {
 	return watchOptionFunc(func(c *watchConfig) { c.pump.Debounce = d })
 }
 
+// LastGood names a file that keeps the source's document last applied: a process that starts while its source is down starts with the rules
+// of that document in force, marked stale (SourceSnapshot.Stale, SourceEvent) until the source has delivered a good one. Watch then waits no longer than
+// until the source has said anything at all, and its failing is no error. The file belongs to this source alone; processes that watch
+// the same source may share it. Default "": none. See datasource.PumpOptions.LastGood.
+func LastGood(path string) WatchOption {
+	return watchOptionFunc(func(c *watchConfig) { c.pump.LastGood = path })
+}
+
 // BadRulePolicy says what becomes of a readable document with bad rules.
 type BadRulePolicy uint8
 
@@ -82,7 +90,7 @@ type Watch struct {
 // takes that one's place and rules.
 func (e *Engine) Watch(ctx context.Context, src datasource.Source, dec Decoder, opts ...WatchOption) (*Watch, error) {
 	c := watchConfig{firstWithin: 5 * time.Second}
-	c.pump.Clock, c.pump.Logger = e.clock, e.cfg.logger
+	c.pump.Clock, c.pump.Logger, c.pump.OnStale = e.clock, e.cfg.logger, e.notifySource
 	for _, o := range opts {
 		if o != nil {
 			o.applyWatch(&c)

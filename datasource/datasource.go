@@ -9,6 +9,7 @@ package datasource
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // A Document is one version of what a source holds.
@@ -17,6 +18,9 @@ type Document struct {
 	Data []byte
 	// Version names this content for people: a modification time, a hash, a revision.
 	Version string
+	// Saved tells whoever applies the document that it does not come from the source but from the last-good file (PumpOptions.LastGood), and
+	// when it was put there. Otherwise it is zero, whatever the source says.
+	Saved time.Time
 }
 
 // An Update is what a source has to say: a document, or why there is none right now.

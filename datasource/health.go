@@ -21,8 +21,18 @@ type Health struct {
 	// LastError is the failure that came after the last success; nil while all is well. What came after what is
 	// decided by the order in which the source spoke, not by how long applying took.
 	LastError error
-	// Updates and Failures count applied documents and failures of any kind.
+	// Updates and Failures count applied documents, one from the last-good file included, and failures of the source and its documents.
 	Updates, Failures int64
+	// Stale is true while the document in force is one from the last-good file that the source has not delivered yet since the start. A source that fails later does not
+	// make what it has delivered stale: LastError and LastSuccess tell that.
+	Stale bool
+	// StaleSince is when the stale document was put into the last-good file, that is when an earlier process applied it; zero unless Stale.
+	StaleSince time.Time
+	// LastGood is the path of the last-good file, "" if there is none.
+	LastGood string
+	// LastGoodError says what is wrong with the last-good file: it could not be read, its document was refused, or it could not be written; nil while all is well. It
+	// ends once a document has been written.
+	LastGoodError error
 	// Running is false once the pump has ended.
 	Running bool
 }
@@ -47,7 +57,7 @@ func (p *Pump) sourceFailed(err error) {
 	p.mu.Lock()
 	p.failed(p.nextSeq(), err)
 	// A document on its way decides what First says, not the failure that came after it.
-	if absent && p.pending == nil && !p.offering {
+	if (absent || p.health.Stale) && p.pending == nil && !p.offering {
 		p.settle(err)
 	}
 	p.mu.Unlock()

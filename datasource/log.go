@@ -45,6 +45,10 @@ func (l *failureLog) failure(err error) {
 	l.write(slog.LevelWarn, "source failed, what was in force stays", attrs)
 }
 
+func (l *failureLog) lastGood(err error) {
+	l.write(slog.LevelWarn, "last-good file failed, the source goes on without", []slog.Attr{slog.Any("error", err)})
+}
+
 func (l *failureLog) recovery(version string) {
 	l.write(slog.LevelInfo, "source recovered", []slog.Attr{slog.String("version", version)})
 }

@@ -22,7 +22,7 @@ var ErrClosing = errors.New("pump is closing: called from within, it ends once t
 // A Pump runs one source until it is closed. All its methods are safe for concurrent use.
 //
 // It uses two goroutines: one is in the source's Watch (or in the pause before the next), the other debounces and
-// applies. A panic of the source or of apply is a failure like any other and goes no further.
+// applies. With a last-good file a third one reads and writes that. A panic of the source or of apply is a failure like any other and goes no further.
 type Pump struct {
 	src   Source
 	apply func(Document) error
@@ -37,6 +37,13 @@ type Pump struct {
 	done    chan struct{} // closed once both goroutines have ended
 	running atomic.Int32  // goroutines that have not ended
 
+	// With a last-good file: what it held comes by recalled, toSave holds at most one (a document is to be saved), and worked is closed once nothing
+	// will be applied any more.
+	file     savedFile
+	recalled chan recalled
+	toSave   chan struct{}
+	worked   chan struct{}
+
 	mu     sync.Mutex // guards all below; never held while calling the source, apply or the logger
 	health Health     // its Source is never written after Start
 	seq    uint64     // of the newest event
@@ -49,8 +56,12 @@ type Pump struct {
 	// it has since pendingChanged.
 	pending                      *delivery
 	pendingSince, pendingChanged time.Duration
-	// offering is true while the worker deals with a document it has taken.
+	// offering is true while the worker deals with a document it has taken, or with the last-good file.
 	offering bool
+	// spoken is true once a document of the source, not of the last-good file, has been put in force or found to be so.
+	spoken bool
+	// unsaved is the document in force as long as the last-good file does not hold it.
+	unsaved *savedDocument
 	// offered is the content that apply was last asked about (or would have been, had it not been in force), with apply's answer.
 	offered verdict
 	// inForce is the content last applied.
@@ -83,6 +94,9 @@ func (v verdict) is(sum [sha256.Size]byte) bool { return v.known && v.sum == sum
 // offered again only after a different one came between (a refused document is not re-offered while it stays the same,
 // nor is the document in force when the source returns to it from a refused one).
 //
+// With PumpOptions.LastGood the document in that file is given to apply first (Document.Saved tells), and what the source delivers meanwhile after it. If the source then has the same
+// content, that is in force already.
+//
 // A nil ctx counts as context.Background(). Start panics if src or apply is nil.
 func Start(ctx context.Context, src Source, apply func(Document) error, opts PumpOptions) *Pump {
 	if src == nil || apply == nil {
@@ -104,9 +118,15 @@ func Start(ctx context.Context, src Source, apply func(Document) error, opts Pum
 	}
 	p.log = newFailureLog(opts.Logger, p.health.Source, opts.Clock)
 	p.ctx, p.cancel = context.WithCancel(ctx)
-	p.running.Store(2)
-	go p.run(p.watch, "source")
-	go p.run(p.work, "apply")
+	bodies := map[string]func(){"source": p.watch, "apply": p.work}
+	if opts.LastGood != "" {
+		p.remember()
+		bodies["last-good file"] = p.keep
+	}
+	p.running.Store(int32(len(bodies)))
+	for what, body := range bodies {
+		go p.run(body, what)
+	}
 	return p
 }
 
@@ -122,7 +142,15 @@ func nameOf(src Source) (name string) {
 	return name
 }
 
-// run is the frame of both goroutines: the end of one, whatever ended it, is the end of the other.
+// remember prepares what a pump with a last-good file needs.
+func (p *Pump) remember() {
+	p.file = newSavedFile(p.opts.LastGood, p.health.Source)
+	p.recalled, p.toSave, p.worked = make(chan recalled, 1), make(chan struct{}, 1), make(chan struct{})
+	p.health.LastGood = p.opts.LastGood
+	p.offering = true // until the file has been read
+}
+
+// run is the frame of all goroutines: the end of one, whatever ended it, is the end of the others.
 func (p *Pump) run(body func(), what string) {
 	p.mu.Lock()
 	p.goroutines = append(p.goroutines, goroutineID())
@@ -146,6 +174,8 @@ func (p *Pump) run(body func(), what string) {
 // First waits until the source's first document was applied or refused, or it said that there is none (ErrAbsent), or
 // ctx is done. It returns nil once a document has been applied, at whatever attempt; until then the newest refusal, or
 // ErrAbsent. Other failures of the source do not end the wait; they are in the error that ctx ends it with.
+// With the document of a last-good file in force it waits for the source all the same, but any failure of the source ends the wait, and
+// the result is nil whatever ended it: Health tells whether the document is stale, and how the source fails.
 // ErrClosed says that the pump ended before. It must not be called from within apply.
 func (p *Pump) First(ctx context.Context) error {
 	if ctx == nil {
@@ -162,7 +192,7 @@ func (p *Pump) First(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.health.Updates > 0:
+	case p.inForce.known:
 		return nil
 	case p.outcome != nil:
 		return p.outcome

@@ -68,6 +68,7 @@ func (w *watching) deliver(u Update) {
 	}
 	if u.Err == nil {
 		w.delivered = true
+		u.Document.Saved = time.Time{}
 		p.enqueue(u.Document, sum)
 	}
 	p.mu.Unlock()

@@ -7,10 +7,20 @@ import (
 
 // work applies what the source delivers until the pump is to end.
 func (p *Pump) work() {
+	if p.opts.LastGood != "" {
+		defer close(p.worked)
+		p.restore()
+	}
 	for {
 		select {
 		case <-p.ctx.Done():
 			return
+		case r := <-p.recalled: // later than it should have been
+			if !p.spoken {
+				p.recallEnded(r)
+				p.restored()
+			}
+			continue
 		case <-p.wake:
 		}
 		if !p.waitQuiet() {
@@ -39,7 +49,7 @@ func (p *Pump) waitQuiet() bool {
 func (p *Pump) untilQuiet() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.health.Updates == 0 {
+	if !p.spoken {
 		return 0
 	}
 	due := min(p.pendingChanged+p.opts.Debounce, p.pendingSince+maxDelay*p.opts.Debounce)
@@ -76,11 +86,12 @@ func (p *Pump) offer(d delivery) {
 // skip reports whether the document is the one in force, or the one last refused.
 func (p *Pump) skip(d delivery) bool {
 	p.mu.Lock()
-	recovered, skipped := false, true
+	recovered, fresh, skipped := false, false, true
 	switch {
 	case p.inForce.is(d.sum):
 		p.offered = p.inForce
-		recovered = p.succeeded(d)
+		recovered, fresh = p.succeeded(d), p.confirmed()
+		p.settle(nil)
 	case p.offered.is(d.sum):
 		p.stillRefused(d)
 	default:
@@ -89,10 +100,9 @@ func (p *Pump) skip(d delivery) bool {
 	if skipped {
 		p.offering = false
 	}
+	h := p.health
 	p.mu.Unlock()
-	if recovered {
-		p.log.recovery(d.doc.Version)
-	}
+	p.wentWell(d.doc.Version, h, recovered, fresh)
 	return skipped
 }
 
@@ -104,7 +114,7 @@ func (p *Pump) stillRefused(d delivery) {
 	}
 	p.failSeq = d.seq
 	p.health.LastError = p.offered.err
-	if p.health.Updates == 0 {
+	if !p.spoken {
 		p.settle(p.offered.err)
 	}
 }
@@ -115,7 +125,7 @@ func (p *Pump) refused(d delivery, err error) {
 	p.offering = false
 	p.offered = verdict{known: true, sum: d.sum, err: err}
 	p.failed(d.seq, err)
-	if p.health.Updates == 0 {
+	if !p.spoken {
 		p.settle(err)
 	}
 	p.mu.Unlock()
@@ -131,10 +141,32 @@ func (p *Pump) applied(d delivery) {
 	p.health.Version = d.doc.Version
 	p.health.Applied = p.wall(p.clock.Now())
 	p.health.Updates++
-	recovered := p.succeeded(d)
+	recovered, fresh := p.succeeded(d), p.confirmed()
 	p.settle(nil)
+	p.toBeSaved(d)
+	h := p.health
 	p.mu.Unlock()
+	p.wentWell(d.doc.Version, h, recovered, fresh)
+}
+
+// wentWell tells what a good document has ended: a failure, or staleness.
+func (p *Pump) wentWell(version string, h Health, recovered, fresh bool) {
 	if recovered {
-		p.log.recovery(d.doc.Version)
+		p.log.recovery(version)
+	}
+	if fresh {
+		p.tellStale(h)
+	}
+}
+
+// toBeSaved has the document just applied put into the last-good file. The caller holds p.mu.
+func (p *Pump) toBeSaved(d delivery) {
+	if p.opts.LastGood == "" {
+		return
+	}
+	p.unsaved = &savedDocument{version: d.doc.Version, at: p.health.Applied, data: d.doc.Data, sum: d.sum}
+	select {
+	case p.toSave <- struct{}{}:
+	default:
 	}
 }
