@@ -49,6 +49,13 @@ type SourceSnapshot struct {
 	Failures int64 `json:"failures"`
 	// Running is false once the watch has ended.
 	Running bool `json:"running"`
+	// Stale is true while the rules in force come from the last-good file and the source has not delivered a good document yet; StaleSince is then
+	// when an earlier process put that document there.
+	Stale      bool      `json:"stale,omitempty"`
+	StaleSince time.Time `json:"staleSince,omitzero"`
+	// LastGood is the path of the last-good file, "" if there is none; LastGoodError is what is wrong with it, "" if nothing is.
+	LastGood      string `json:"lastGood,omitempty"`
+	LastGoodError string `json:"lastGoodError,omitempty"`
 }
 
 // ResourceSnapshot is one resource. Totals are since the resource was made and never go back.
@@ -158,9 +165,13 @@ func (e *Engine) Snapshot() Snapshot {
 		src := SourceSnapshot{
 			Source: h.Source, Version: h.Version, Rules: w.owner.rules.count(), Applied: h.Applied, LastSuccess: h.LastSuccess,
 			LastFailure: h.LastFailure, Updates: h.Updates, Failures: h.Failures, Running: h.Running,
+			Stale: h.Stale, StaleSince: h.StaleSince, LastGood: h.LastGood,
 		}
 		if h.LastError != nil {
 			src.LastError = h.LastError.Error()
+		}
+		if h.LastGoodError != nil {
+			src.LastGoodError = h.LastGoodError.Error()
 		}
 		s.Sources = append(s.Sources, src)
 	}
