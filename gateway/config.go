@@ -9,7 +9,6 @@ import (
 
 	"github.com/cordon-go/cordon/adapter/nethttp"
 	"github.com/cordon-go/cordon/rule"
-	"github.com/cordon-go/cordon/sentinel"
 )
 
 // Config is a gateway's configuration. A zero field means its default.
@@ -42,8 +41,11 @@ type Config struct {
 	Region string `rule:"region"`
 	// Isolation is what keeps sick upstreams out of service where the rules have no isolation rule that says so; default StandardIsolation.
 	Isolation Isolation `rule:"isolation"`
-	// Rules are the files that rules are taken from, at the start and at every change.
-	Rules []RuleFile `rule:"rules"`
+	// Nacos is the server that rules are taken from, for the entries of Rules that name documents on it. It takes WithNacos.
+	Nacos Nacos `rule:"nacos"`
+	// Rules are what rules are taken from, at the start and at every change: files, and documents on the Nacos server. Where two bring a rule of one kind with one id, that of the earlier
+	// one holds.
+	Rules []RuleSource `rule:"rules"`
 	// Routes are what is served; at least one. The order does not matter.
 	Routes []Route `rule:"routes"`
 }
@@ -138,55 +140,6 @@ type RouteTimeouts struct {
 	ResponseHeader time.Duration `rule:"responseHeader"`
 }
 
-// RuleFile is a file that rules are taken from.
-type RuleFile struct {
-	// File is its path; in a configuration read by Load it is relative to the configuration's folder. Required, unique.
-	File string `rule:"file"`
-	// Format is what the file holds; default native.
-	Format Format `rule:"format"`
-	// Kind is what a Sentinel document's rules are about: flow, breaker, isolation or param. Required there.
-	Kind sentinel.Kind `rule:"kind"`
-	// Dialect is whose form a Sentinel document has: java or go; default: told by each rule's keys.
-	Dialect sentinel.Dialect `rule:"dialect"`
-}
-
-// Format is what a file of rules holds.
-type Format uint8
-
-const (
-	// Native is cordon's own document, of all kinds of rules.
-	Native Format = iota
-	// Sentinel is a list of rules of one kind, as Sentinel Java or sentinel-golang keeps it.
-	Sentinel
-)
-
-// String returns native or sentinel.
-func (f Format) String() string {
-	switch f {
-	case Native:
-		return "native"
-	case Sentinel:
-		return "sentinel"
-	}
-	return fmt.Sprintf("Format(%d)", uint8(f))
-}
-
-// UnmarshalText reads native or sentinel.
-func (f *Format) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "native":
-		*f = Native
-	case "sentinel":
-		*f = Sentinel
-	default:
-		return fmt.Errorf("no format %q; want native or sentinel", text)
-	}
-	return nil
-}
-
-// Values lists the formats' names.
-func (Format) Values() []string { return []string{"native", "sentinel"} }
-
 // Load reads the configuration in the file at path.
 func Load(path string) (Config, error) {
 	data, err := os.ReadFile(path)
@@ -197,12 +150,21 @@ func Load(path string) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	for i, f := range c.Rules {
-		if !filepath.IsAbs(f.File) {
-			c.Rules[i].File = filepath.Join(filepath.Dir(path), f.File)
+	c.within(filepath.Dir(path))
+	return c, nil
+}
+
+// within makes the paths in the configuration relative to a folder.
+func (c *Config) within(folder string) {
+	paths := []*string{&c.Nacos.PasswordFile, &c.Nacos.TokenFile, &c.Nacos.TLS.CA, &c.Nacos.TLS.Cert, &c.Nacos.TLS.Key}
+	for i := range c.Rules {
+		paths = append(paths, &c.Rules[i].File, &c.Rules[i].LastGood)
+	}
+	for _, p := range paths {
+		if *p != "" && !filepath.IsAbs(*p) {
+			*p = filepath.Join(folder, *p)
 		}
 	}
-	return c, nil
 }
 
 // Parse reads a configuration in YAML or JSON, strictly: what is unknown, of the wrong type or out of range is a fault. The error is

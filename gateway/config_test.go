@@ -24,7 +24,7 @@ func TestLoadExample(t *testing.T) {
 		Timeouts:     Timeouts{ReadHeader: 5 * time.Second, ResponseHeader: 10 * time.Second},
 		Limits:       Limits{BodyBytes: 1 << 20, ParamBodyBytes: 16 << 10},
 		OriginHeader: "X-Client", TrustedProxies: []string{"10.0.0.0/8", "192.0.2.7"}, Region: "eu-1", Isolation: CarefulIsolation,
-		Rules: []RuleFile{
+		Rules: []RuleSource{
 			{File: "testdata/rules.yaml"},
 			{File: "testdata/legacy.flow.json", Format: Sentinel, Kind: sentinel.Flow, Dialect: sentinel.Java},
 		},
@@ -164,7 +164,7 @@ func TestFaultyConfigurations(t *testing.T) {
 		{"no format", lines("rules: [{file: a, format: toml}]", good), rule.Position{Line: 1, Column: 27}, "rules[0].format", "toml"},
 		{"native with kind", lines("rules: [{file: a, kind: flow}]", good), rule.Position{Line: 1, Column: 25}, "rules[0].kind", "all kinds"},
 		{"sentinel without kind", lines("rules: [{file: a, format: sentinel}]", good), rule.Position{Line: 1, Column: 9}, "rules[0].kind", "must be said"},
-		{"sentinel of a kind not read", lines("rules: [{file: a, format: sentinel, kind: system}]", good), rule.Position{Line: 1, Column: 43}, "rules[0].kind", "must be said"},
+		{"sentinel of a kind not read", lines("rules: [{file: a, format: sentinel, kind: outlier}]", good), rule.Position{Line: 1, Column: 43}, "rules[0].kind", "must be said"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -23,7 +23,7 @@ const (
 type Event struct {
 	// Time is when it happened; for refusals, the last time.
 	Time time.Time `json:"time"`
-	// What is "refused", "breaker", "isolation", "crowded", "rules", "warning" or "fault".
+	// What is "refused", "breaker", "isolation", "crowded", "rules", "source", "warning" or "fault".
 	What string `json:"what"`
 	// Kind, Rule and Resource (of isolation: the service) say which rule it is about, and where.
 	Kind     string `json:"kind,omitempty"`
@@ -67,7 +67,7 @@ func newEvents(clk clock.Clock, log *limitedLog) *events {
 }
 
 func (e *events) observer() cordon.Observer {
-	return cordon.Observer{Block: e.block, Breaker: e.breaker, Isolation: e.isolation, Report: e.report, Fault: e.fault, Param: e.param}
+	return cordon.Observer{Block: e.block, Breaker: e.breaker, Isolation: e.isolation, Report: e.report, Source: e.source, Fault: e.fault, Param: e.param}
 }
 
 func (e *events) block(b cordon.BlockEvent) {
@@ -134,6 +134,14 @@ func (e *events) param(p cordon.ParamEvent) {
 
 func (e *events) report(r rule.Report) {
 	e.change(Event{Time: r.Time, What: "rules", Text: r.String()})
+}
+
+func (e *events) source(s cordon.SourceEvent) {
+	text := s.Source + ": delivers again, its rules are stale no longer"
+	if s.Stale {
+		text = fmt.Sprintf("%s: stale: the rules in force were kept on %s, until it delivers", s.Source, s.StaleSince.Format(time.DateTime))
+	}
+	e.change(Event{Time: s.Time, What: "source", Text: text})
 }
 
 func (e *events) fault(f cordon.FaultEvent) {

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,9 +13,7 @@ import (
 	"github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/adapter/nethttp"
 	"github.com/cordon-go/cordon/clock"
-	"github.com/cordon-go/cordon/datasource/file"
 	"github.com/cordon-go/cordon/rule"
-	"github.com/cordon-go/cordon/sentinel"
 )
 
 // A Gateway is a reverse proxy with an engine in front of its upstreams. It is safe for concurrent use.
@@ -28,7 +25,8 @@ type Gateway struct {
 	events     *events
 	table      *table
 	transports []*http.Transport
-	watches    []*cordon.Watch
+	watches    []watch
+	nacos      NacosClient // nil without
 	admin      http.Handler
 	flight     flight
 	state      atomic.Int32 // a state
@@ -38,9 +36,9 @@ type Gateway struct {
 
 // New returns a gateway. The error holds rule.Problems if the configuration is faulty.
 //
-// It starts watching the files of rules, and waits a moment (at most 5s each) for their rules to be in force. A file that is missing or
-// faulty is no error: it is logged, and put right by what the file holds later; until all have been applied once
-// the gateway serves, but says that it is not ready.
+// It starts watching what rules are taken from, and waits a moment (at most 5s) for them to be in force. A file that is missing or
+// faulty, or a server that cannot be reached, is no error: it is logged, and put right by what the source holds later; until rules of each have been
+// applied once, be it from a last-good file, the gateway serves, but says that it is not ready.
 //
 // Close it, or Run it: Run closes it when it ends.
 func New(cfg Config, opts ...Option) (*Gateway, error) {
@@ -50,6 +48,9 @@ func New(cfg Config, opts ...Option) (*Gateway, error) {
 	o := options{clk: clock.System()}
 	for _, opt := range opts {
 		opt.apply(&o)
+	}
+	if cfg.Nacos.given() && o.nacos == nil {
+		return nil, errNoNacos
 	}
 	g := &Gateway{cfg: cfg.withDefaults(), opts: o}
 	g.log = newLimitedLog(o.logger, o.clk)
@@ -99,30 +100,6 @@ func (g *Gateway) routes() ([]*route, error) {
 		routes = append(routes, rt)
 	}
 	return routes, nil
-}
-
-// watch takes rules from the configured files, and then the gateway's own.
-func (g *Gateway) watch() error {
-	for _, f := range g.cfg.Rules {
-		decode := cordon.Decoder(cordon.Native)
-		if f.Format == Sentinel {
-			decode = sentinel.Decoder(f.Kind, sentinel.WithDialect(f.Dialect))
-		}
-		w, err := g.eng.Watch(context.Background(), file.Source(f.File), decode)
-		if w == nil {
-			return err
-		}
-		if err != nil {
-			g.log.log(slog.LevelError, "rules are not in force", f.File, slog.String("file", f.File), slog.Any("error", err))
-		}
-		g.watches = append(g.watches, w)
-	}
-	if g.cfg.Isolation == NoIsolation {
-		return nil
-	}
-	own := ownRules{g.cfg.Isolation.preset()}
-	_, err := g.eng.Watch(context.Background(), own, own.decode)
-	return err
 }
 
 // warnOfRegion warns if no upstream is where the gateway is: mostly a misspelt name, which would send requests anywhere.
@@ -206,7 +183,11 @@ func (g *Gateway) shut() error {
 	for _, t := range g.transports {
 		t.CloseIdleConnections()
 	}
-	return g.eng.Close()
+	err := g.eng.Close()
+	if g.nacos != nil {
+		err = errors.Join(err, g.nacos.Close())
+	}
+	return err
 }
 
 // ServeHTTP takes a request to its route's upstreams, if the engine admits it. A request that no route takes is answered with
@@ -239,7 +220,7 @@ func (g *Gateway) notReady() []string {
 		why = append(why, s.String())
 	}
 	for _, w := range g.watches {
-		if h := w.Health(); h.Applied.IsZero() {
+		if h := w.Health(); h.Applied.IsZero() && !w.mayLack(h.LastError) {
 			reason := h.Source + ": no rules yet"
 			if h.LastError != nil {
 				reason += ": " + h.LastError.Error()

@@ -66,11 +66,11 @@ func sickOf(t *testing.T, sick *atomic.Bool) []Upstream {
 	}), upstream(t, says("b")), upstream(t, says("c")))
 }
 
-func writeRules(t *testing.T, rules ...string) RuleFile {
+func writeRules(t *testing.T, rules ...string) RuleSource {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rules.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(lines(append([]string{"cordon: 1"}, rules...)...)), 0o600))
-	return RuleFile{File: path}
+	return RuleSource{File: path}
 }
 
 // A sick upstream goes without anybody having written a rule, and the events say why, with numbers; of two routes with one resource each judges by its own requests.
@@ -155,7 +155,7 @@ func TestWhoseIsolationRule(t *testing.T) {
 			sick.Store(true)
 			c := Config{Isolation: tt.isolation, Routes: []Route{{Name: "r", Upstreams: sickOf(t, &sick)}}}
 			if tt.rules != nil {
-				c.Rules = []RuleFile{writeRules(t, tt.rules...)}
+				c.Rules = []RuleSource{writeRules(t, tt.rules...)}
 			}
 			s := newSite(t, c)
 			require.Equal(t, tt.by, s.service("r").RuleID)
@@ -220,7 +220,7 @@ func TestAllUpstreamsOut(t *testing.T) {
 	t.Parallel()
 	c := Config{
 		Routes: []Route{{Name: "r", Upstreams: urls(upstream(t, status(500)), upstream(t, status(500)))}},
-		Rules: []RuleFile{writeRules(t,
+		Rules: []RuleSource{writeRules(t,
 			"isolation: [{service: r, minSuccessRate: 0.5, absoluteOnly: true, mayEmpty: true, maxShare: 1, noFallback: true}]")},
 	}
 	s := newSite(t, c)
@@ -349,7 +349,7 @@ func TestWeights(t *testing.T) {
 func TestIdleIsolationRules(t *testing.T) {
 	t.Parallel()
 	c := oneRoute("http://a")
-	c.Rules = []RuleFile{writeRules(t, "isolation: [{id: i, service: rr}, {id: d, service: {default: true}}]")}
+	c.Rules = []RuleSource{writeRules(t, "isolation: [{id: i, service: rr}, {id: d, service: {default: true}}]")}
 	s := newSite(t, c)
 	require.Equal(t, []string{`isolation i (for "rr")`}, s.idleRules())
 }

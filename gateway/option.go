@@ -23,6 +23,7 @@ type options struct {
 	metrics       func(*cordon.Engine) http.Handler
 	listener      net.Listener
 	adminListener net.Listener
+	nacos         func(Nacos) (NacosClient, error)
 }
 
 // WithLogger sets the logger, for the engine too; default: none. Each kind of message is logged at most every 5s; the next one

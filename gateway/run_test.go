@@ -144,7 +144,7 @@ func TestReadiness(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "rules.yaml")
 	c := oneRoute(upstream(t, says("x")))
-	c.Rules = []RuleFile{{File: path}}
+	c.Rules = []RuleSource{{File: path}}
 	var logged safeBuffer
 	g := run(t, c, WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
 	ready := g.adminGet("/readyz")
@@ -233,7 +233,7 @@ func TestRulesThatNoRouteHasAreTold(t *testing.T) {
 flow: [{id: typo, resource: ordres, limit: 1}, {id: good, resource: r, limit: 9}, {id: any, resource: {wildcard: "x*"}, limit: 9}]
 `), 0o600))
 	c := oneRoute(upstream(t, says("x")))
-	c.Rules = []RuleFile{{File: path}}
+	c.Rules = []RuleSource{{File: path}}
 	var logged safeBuffer
 	g := run(t, c, WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
 	require.Contains(t, logged.String(), `flow typo (for \"ordres\")`)

@@ -10,7 +10,6 @@ import (
 	"github.com/cordon-go/cordon/adapter/nethttp"
 	"github.com/cordon-go/cordon/balance"
 	"github.com/cordon-go/cordon/rule"
-	"github.com/cordon-go/cordon/sentinel"
 )
 
 const (
@@ -52,7 +51,8 @@ func (c Config) problems() rule.Problems {
 			f.add(fmt.Sprintf("trustedProxies[%d]", i), err.Error(), "a prefix like 10.0.0.0/8 or fd00::/8, or an address")
 		}
 	}
-	f.rules(c.Rules)
+	f.nacos(c.Nacos, c.Rules)
+	f.rules(c)
 	f.routes(c.Routes)
 	return f.list
 }
@@ -95,38 +95,6 @@ func (f *faults) limits(l Limits) {
 	}
 	if l.ParamBodyBytes < 0 || l.ParamBodyBytes > maxParamBody {
 		f.add("limits.paramBodyBytes", fmt.Sprintf("%d is out of range", l.ParamBodyBytes), fmt.Sprintf("1 to %d bytes", maxParamBody))
-	}
-}
-
-func (f *faults) rules(files []RuleFile) {
-	seen := map[string]int{}
-	for i, r := range files {
-		at := fmt.Sprintf("rules[%d]", i)
-		if r.File == "" {
-			f.add(at+".file", "a file is missing", "a path")
-		} else if first, again := seen[r.File]; again {
-			f.add(at+".file", fmt.Sprintf("%s is rules[%d] already", r.File, first), "each file once")
-		} else {
-			seen[r.File] = i
-		}
-		switch r.Format {
-		case Native:
-			if r.Kind != 0 {
-				f.add(at+".kind", "a native document is of all kinds", "no kind, or format: sentinel")
-			}
-			if r.Dialect != sentinel.Auto {
-				f.add(at+".dialect", "a native document has no dialect", "no dialect, or format: sentinel")
-			}
-		case Sentinel:
-			if !r.Kind.Supported() {
-				f.add(at+".kind", "it must be said what a Sentinel document's rules are about", "flow, breaker, isolation or param")
-			}
-			if r.Dialect > sentinel.Go {
-				f.add(at+".dialect", "no such dialect", "auto, java or go")
-			}
-		default:
-			f.add(at+".format", "no such format", "native or sentinel")
-		}
 	}
 }
 

@@ -25,7 +25,7 @@ type front struct {
 func startFront(s *stage) (*front, error) {
 	config := gateway.Config{
 		Grace: 5 * time.Second,
-		Rules: []gateway.RuleFile{{File: s.file.path}},
+		Rules: []gateway.RuleSource{{File: s.file.path}},
 	}
 	for _, service := range s.services() {
 		config.Routes = append(config.Routes, gateway.Route{

@@ -1,0 +1,106 @@
+package gateway
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/cordon-go/cordon/datasource"
+	"github.com/cordon-go/cordon/sentinel"
+)
+
+// Nacos says where a Nacos server is, and who asks it.
+type Nacos struct {
+	// Servers are the addresses of the server, or of all in its cluster: host:port, or a base URL as https://host:8443/nacos. One with a gRPC port that is not the port plus 1000 says so:
+	// 127.0.0.1:8848?grpc=9848. Required where rules are taken from it.
+	Servers []string `rule:"servers"`
+	// Namespace is the namespace's id; default: the public one.
+	Namespace string `rule:"namespace"`
+	// Username is whose password PasswordFile or PasswordEnv gives; default: nobody logs in.
+	Username string `rule:"username"`
+	// PasswordFile is a file that holds the password, without the line break at its end. PasswordEnv is an environment variable that does. One of them is given with Username.
+	PasswordFile string `rule:"passwordFile"`
+	PasswordEnv  string `rule:"passwordEnv"`
+	// TokenFile and TokenEnv are where an access token is, in the same way, instead of user and password.
+	TokenFile string `rule:"tokenFile"`
+	TokenEnv  string `rule:"tokenEnv"`
+	// TLS is how connections are secured, of addresses that begin with https:// or where anything of it is set; default: by the system's certificates.
+	TLS NacosTLS `rule:"tls"`
+	// Timeout is how long one request may take, 10ms to 1m; default 3s.
+	Timeout time.Duration `rule:"timeout"`
+	// Reread is how often documents are read again beside the server's notices, some of which get lost, 1s to 1h; default 30s.
+	Reread time.Duration `rule:"reread"`
+}
+
+// NacosTLS is how connections to a Nacos server are secured.
+type NacosTLS struct {
+	// CA is a file of certificates (PEM) that the server's must be signed by one of; default: the system's.
+	CA string `rule:"ca"`
+	// Cert and Key are files with the client's certificate and its key (PEM), both or none.
+	Cert string `rule:"cert"`
+	Key  string `rule:"key"`
+	// ServerName is what the server's certificate must be for; default: its address.
+	ServerName string `rule:"serverName"`
+	// InsecureSkipVerify takes any certificate. Whoever sits between can then read the password and change the rules.
+	InsecureSkipVerify bool `rule:"insecureSkipVerify"`
+}
+
+// Password returns the password, read from where the configuration says; "" if it says nothing.
+func (n Nacos) Password() (string, error) { return secret("password", n.PasswordFile, n.PasswordEnv) }
+
+// Token returns the access token, as Password does the password.
+func (n Nacos) Token() (string, error) { return secret("token", n.TokenFile, n.TokenEnv) }
+
+// secret reads what must not stand in a configuration.
+func secret(what, file, variable string) (string, error) {
+	switch {
+	case file != "":
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("gateway: nacos.%sFile: %w", what, err)
+		}
+		data = bytes.TrimRight(data, "\r\n")
+		if len(data) == 0 {
+			return "", fmt.Errorf("gateway: nacos.%sFile: %s is empty; want the %s in it", what, file, what)
+		}
+		return string(data), nil
+	case variable != "":
+		value := os.Getenv(variable)
+		if value == "" {
+			return "", fmt.Errorf("gateway: nacos.%sEnv: the environment variable %s is not set; want the %s in it", what, variable, what)
+		}
+		return value, nil
+	}
+	return "", nil
+}
+
+// errNoNacos refuses a configuration that this program has nothing built in for.
+var errNoNacos = errors.New("gateway: the configuration takes rules from a Nacos server, and nothing that does is built in: " +
+	"give New the option gateway.WithNacos, as cmd/cordon does with package datasource/nacos")
+
+// A NacosClient gives sources of documents on a Nacos server. The gateway has none of its own, since the server's SDK is large: WithNacos brings one.
+type NacosClient interface {
+	// Sources returns the sources of a document: one, or for an app one for each kind of rules. The error says that the document cannot be had at all; that the server cannot be reached
+	// is told by the source.
+	Sources(d NacosDocument) ([]NacosSource, error)
+	// Close ends the client; the sources are no longer watched by then.
+	Close() error
+}
+
+// NacosSource is the source of one document on a Nacos server.
+type NacosSource struct {
+	// Source delivers the document.
+	Source datasource.Source
+	// DataID is the document's name.
+	DataID string
+	// Kind is what a document of an app is about; 0 for others.
+	Kind sentinel.Kind
+}
+
+// WithNacos builds in what takes rules from a Nacos server: open makes the client for Config.Nacos, and is called once, by New, if the configuration names documents there. It must not wait for the server, as a gateway
+// starts without. A configuration that names such is refused without this option. docs/gateway.md shows how it is done with package datasource/nacos.
+func WithNacos(open func(Nacos) (NacosClient, error)) Option {
+	return optionFunc(func(o *options) { o.nacos = open })
+}
