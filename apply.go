@@ -39,16 +39,15 @@ type owner struct {
 // checked as a whole: with a fault in it nothing changes, and the error is the rule.Problems that the report holds too. State is kept across edits by
 // the rules' ids. The caller may go on using the slices.
 func (e *Engine) Apply(rules Rules) (rule.Report, error) {
-	rep := e.apply(e.code, Decoded{Rules: rules}, false, "")
+	rep := e.apply(e.code, Decoded{Rules: rules}, false, rule.Report{})
 	if faults := rep.Problems.Faults(); !rep.Applied && len(faults) > 0 {
 		return rep, faults
 	}
 	return rep, nil
 }
 
-// apply puts an owner's decoded rules in force and reports. keepGood applies good rules beside refused ones.
-func (e *Engine) apply(o *owner, d Decoded, keepGood bool, version string) rule.Report {
-	rep := rule.Report{Source: o.source, Version: version}
+// apply puts an owner's decoded rules in force and reports, in a report that says already where they come from. keepGood applies good rules beside refused ones.
+func (e *Engine) apply(o *owner, d Decoded, keepGood bool, rep rule.Report) rule.Report {
 	e.offer(o, d, keepGood, &rep)
 	e.stamp(&rep)
 	e.notifyReport(rep)
@@ -78,7 +77,7 @@ func (e *Engine) offer(o *owner, d Decoded, keepGood bool, rep *rule.Report) {
 		if e.closed {
 			rep.Problems = append(rep.Problems, rule.Problem{Source: o.source, Index: -1, Message: "the engine is closed"})
 		}
-		*rep = rule.Report{Source: rep.Source, Version: rep.Version, Problems: rep.Problems}
+		*rep = rule.Report{Source: rep.Source, Version: rep.Version, Saved: rep.Saved, Problems: rep.Problems}
 		return
 	}
 	merged := ruleRefs{}

@@ -60,6 +60,9 @@ func (g *logger) report(r rule.Report) {
 	level := slog.LevelInfo
 	args := []any{"source", r.Source, "version", r.Version, "applied", r.Applied, "added", len(r.Added),
 		"changed", len(r.Changed), "removed", len(r.Removed), "unchanged", r.Unchanged, "kept", len(r.Kept)}
+	if !r.Saved.IsZero() {
+		args = append(args, "lastGood", r.Saved)
+	}
 	if len(r.Problems) > 0 {
 		level = slog.LevelWarn
 		args = append(args, "problems", r.Problems.Error())

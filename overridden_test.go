@@ -50,7 +50,7 @@ isolation:
 	require.Len(t, d2.Problems, 1, "one with a fault is to be mended first")
 
 	// A document's warning is not said twice.
-	rep = e.apply(e.code, d, false, "")
+	rep = e.apply(e.code, d, false, rule.Report{})
 	require.True(t, rep.Applied)
 	require.Len(t, rep.Problems, 1)
 }

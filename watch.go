@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -79,6 +80,10 @@ type Watch struct {
 	pump   *datasource.Pump
 	owner  *owner
 	report atomic.Pointer[rule.Report]
+	// lastGood is the path of the last-good file, "" for none.
+	lastGood string
+	// newer is the age of the rules that the watch before, whose place this one has taken, has left in force; zero without one. It does not change once the pump runs.
+	newer time.Time
 }
 
 // Watch puts a source's rules in force, now and at every change, until ctx is done or the watch or the engine is closed. It waits for
@@ -102,12 +107,12 @@ func (e *Engine) Watch(ctx context.Context, src datasource.Source, dec Decoder, 
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	w := &Watch{owner: &owner{source: src.Name()}}
+	w := &Watch{owner: &owner{source: src.Name()}, lastGood: c.pump.LastGood}
 	start := func() {
 		w.pump = datasource.Start(ctx, src, func(d datasource.Document) error { return e.take(w, dec, c.onBadRule, d) }, c.pump)
 	}
-	if !e.join(w, start) {
-		return nil, fmt.Errorf("cordon: watch %s: the engine is closed", src.Name())
+	if err := e.join(w, start); err != nil {
+		return nil, fmt.Errorf("cordon: watch %s: %w", src.Name(), err)
 	}
 	if c.firstWithin <= 0 {
 		return w, nil
@@ -119,29 +124,58 @@ func (e *Engine) Watch(ctx context.Context, src datasource.Source, dec Decoder, 
 	return w, w.First(first)
 }
 
-// join adds a watch, which start starts, to the engine's. It reports false if the engine is closed.
-func (e *Engine) join(w *Watch, start func()) bool {
+// join adds a watch, which start starts, to the engine's.
+func (e *Engine) join(w *Watch, start func()) error {
 	e.applyMu.Lock()
 	defer e.applyMu.Unlock()
 	if e.closed {
-		return false
+		return errors.New("the engine is closed")
+	}
+	for _, o := range e.watches {
+		if w.lastGood != "" && o.owner.source != w.owner.source && sameFile(o.lastGood, w.lastGood) {
+			return fmt.Errorf("the last-good file %s is that of %s: every source needs one of its own", w.lastGood, o.owner.source)
+		}
 	}
 	i := slices.IndexFunc(e.watches, func(o *Watch) bool { return o.owner.source == w.owner.source && !o.pump.Health().Running })
 	if i >= 0 {
+		w.newer = e.watches[i].age()
 		w.owner, e.watches[i] = e.watches[i].owner, w
 	} else {
 		e.owners, e.watches = append(e.owners, w.owner), append(e.watches, w)
 	}
 	start()
-	return true
+	return nil
+}
+
+// sameFile reports whether two paths are one, as far as their text tells.
+func sameFile(a, b string) bool {
+	absA, errA := filepath.Abs(a)
+	absB, errB := filepath.Abs(b)
+	return a != "" && b != "" && errA == nil && errB == nil && absA == absB
+}
+
+// age returns when the rules in force of a watch's source were its newest ones; zero if it has none.
+func (w *Watch) age() time.Time {
+	h := w.pump.Health()
+	switch {
+	case h.Stale:
+		return h.StaleSince
+	case h.Updates > 0:
+		return h.Applied
+	}
+	return w.newer
 }
 
 // take decodes and applies one document of a watched source.
 func (e *Engine) take(w *Watch, dec Decoder, policy *BadRulePolicy, d datasource.Document) error {
 	source := w.owner.source
+	if !d.Saved.IsZero() && w.newer.After(d.Saved) {
+		return fmt.Errorf("it is older than the rules in force, those of the watch before, which are of %v", w.newer)
+	}
+	rep := rule.Report{Source: source, Version: d.Version, Saved: d.Saved}
 	decoded, err := dec(source, d.Data)
 	if err != nil {
-		rep := rule.Report{Source: source, Version: d.Version, Problems: problemsOf(err, source)}
+		rep.Problems = problemsOf(err, source)
 		e.stamp(&rep)
 		w.report.Store(&rep)
 		e.notifyReport(rep)
@@ -151,7 +185,7 @@ func (e *Engine) take(w *Watch, dec Decoder, policy *BadRulePolicy, d datasource
 	if policy != nil {
 		keepGood = *policy == KeepGood
 	}
-	rep := e.apply(w.owner, decoded, keepGood, d.Version)
+	rep = e.apply(w.owner, decoded, keepGood, rep)
 	w.report.Store(&rep)
 	if !rep.Applied {
 		return rep.Problems.Faults()

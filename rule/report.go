@@ -10,6 +10,8 @@ import (
 type Report struct {
 	// Source and Version name what was offered; "" for rules applied by code.
 	Source, Version string
+	// Saved is when the set was put into the last-good file that it comes from; zero if it comes from the source itself.
+	Saved time.Time
 	// Time is the time of day at which it was decided.
 	Time time.Time
 	// Applied is false when nothing changed because the whole set was refused.
@@ -39,6 +41,9 @@ func (r *Report) String() string {
 	}
 	if r.Version != "" {
 		b.WriteString(" (" + r.Version + ")")
+	}
+	if !r.Saved.IsZero() {
+		b.WriteString(" from the last-good file of " + r.Saved.UTC().Format(time.RFC3339))
 	}
 	if r.Applied {
 		fmt.Fprintf(&b, ": %d added, %d changed, %d removed, %d unchanged", len(r.Added), len(r.Changed), len(r.Removed), r.Unchanged)
