@@ -99,6 +99,13 @@ func (v verdict) is(sum [sha256.Size]byte) bool { return v.known && v.sum == sum
 //
 // A nil ctx counts as context.Background(). Start panics if src or apply is nil.
 func Start(ctx context.Context, src Source, apply func(Document) error, opts PumpOptions) *Pump {
+	p := newPump(ctx, src, apply, opts)
+	p.start()
+	return p
+}
+
+// newPump returns a pump that does not run yet.
+func newPump(ctx context.Context, src Source, apply func(Document) error, opts PumpOptions) *Pump {
 	if src == nil || apply == nil {
 		panic("datasource: Start needs a source and a function to apply its documents")
 	}
@@ -118,16 +125,22 @@ func Start(ctx context.Context, src Source, apply func(Document) error, opts Pum
 	}
 	p.log = newFailureLog(opts.Logger, p.health.Source, opts.Clock)
 	p.ctx, p.cancel = context.WithCancel(ctx)
-	bodies := map[string]func(){"source": p.watch, "apply": p.work}
 	if opts.LastGood != "" {
 		p.remember()
+	}
+	return p
+}
+
+// start starts the pump's goroutines.
+func (p *Pump) start() {
+	bodies := map[string]func(){"source": p.watch, "apply": p.work}
+	if p.opts.LastGood != "" {
 		bodies["last-good file"] = p.keep
 	}
 	p.running.Store(int32(len(bodies)))
 	for what, body := range bodies {
 		go p.run(body, what)
 	}
-	return p
 }
 
 // nameOf returns the source's name even if it cannot say it.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -46,8 +47,9 @@ type savedFile struct {
 	disk disk
 }
 
-// disk is what writing needs of the system.
+// disk is what a savedFile needs of the system.
 type disk struct {
+	open       func(name string) (fs.File, error)
 	create     func(dir, pattern string) (tempFile, error)
 	rename     func(from, to string) error
 	syncFolder func(dir string) error
@@ -62,6 +64,7 @@ type tempFile interface {
 
 func newSavedFile(path, source string) savedFile {
 	return savedFile{path: path, source: source, disk: disk{
+		open:       func(name string) (fs.File, error) { return os.Open(name) },
 		create:     func(dir, pattern string) (tempFile, error) { return os.CreateTemp(dir, pattern) },
 		rename:     os.Rename,
 		syncFolder: syncFolder,
@@ -77,7 +80,7 @@ func (s savedFile) read() (*savedDocument, error) {
 	if !info.Mode().IsRegular() { // opening a pipe would wait for its writer
 		return nil, fmt.Errorf("is no file but %s", info.Mode().Type())
 	}
-	f, err := os.Open(s.path)
+	f, err := s.disk.open(s.path)
 	if err != nil {
 		return nil, err
 	}
