@@ -32,6 +32,10 @@ type Request struct {
 	Inbound bool
 	// Classify overrides the engine's classifier for this call.
 	Classify Classifier
+	// Part asks only parts of the checks; 0 asks all. The entry of the part with PartAtOnce is the call, as that of a whole one is: it is counted, and its end is judged. Entries of other
+	// parts hold what their rules hold, and count nothing when they end. Each entry is ended once. A call that a later part refuses, or that gave up in it, has passed before
+	// and is ended by who made it, best as Ignored. Checkers are asked with PartAtOnce.
+	Part Part
 }
 
 func normalCost(cost int) int {
@@ -47,6 +51,9 @@ func normalCost(cost int) int {
 func (e *Engine) Enter(ctx context.Context, req Request) (Entry, error) {
 	if req.Cost < 0 {
 		return Entry{}, ErrInvalidCost
+	}
+	if req.Part > PartAtOnce && req.Part&PartAtOnce == 0 {
+		return e.enterRest(ctx, normalCost(req.Cost), &req)
 	}
 	return e.resources.get(req.Resource).enter(ctx, normalCost(req.Cost), &req)
 }
@@ -213,6 +220,7 @@ type hold struct {
 	checked     *CheckedCall
 	admittedBy  []Checker
 	params      *paramCall // nil until a rule on hot parameters is asked
+	apart       bool       // only parts of the checks are made: bulkheads holds all that are held
 }
 
 type heldRate struct {
@@ -237,7 +245,7 @@ func (h *hold) permit(i int) breaker.Permit {
 }
 
 func (h *hold) addBulkhead(s *bulkheadState, b *flow.Bulkhead) {
-	if s.always() {
+	if s.always() && !h.apart {
 		h.always++
 	} else {
 		h.bulkheads = append(h.bulkheads, b)
@@ -264,7 +272,7 @@ func (t *table) enterAny(ctx context.Context, cost int, req *Request) (Entry, er
 	}
 	var ent Entry
 	var err error
-	if s := t.lists.byValue; s != nil {
+	if s := t.lists.byValue; s != nil && partOf(req) == allParts {
 		ent, err = t.admitByValue(s, &c, cost, req)
 	} else {
 		ent, err = t.admit(&c, cost, req)
@@ -296,14 +304,21 @@ func (t *table) admit(c *caller, cost int, req *Request) (Entry, error) {
 		return Entry{}, err
 	}
 	admitted = true
-	t.res.passed.Add(1)
-	for _, g := range t.lists.feeds {
-		g.passes.Add(c.now, cost)
-	}
+	rest := partOf(req)&PartAtOnce == 0
 	flights := h.params.flying()
-	if len(h.morePermits) > 0 || len(h.bulkheads) > 0 || h.checked != nil || flights > 0 || req != nil && req.Classify != nil {
+	if rest && len(h.bulkheads)+flights == 0 {
+		return Entry{}, nil
+	}
+	if !rest {
+		t.res.passed.Add(1)
+		for _, g := range t.lists.feeds {
+			g.passes.Add(c.now, cost)
+		}
+	}
+	if h.apart || len(h.morePermits) > 0 || len(h.bulkheads) > 0 || h.checked != nil || flights > 0 || req != nil && req.Classify != nil {
 		u := newUnusual(h.params, flights)
 		u.permits, u.bulkheads, u.checked, u.admittedBy = h.morePermits, h.bulkheads, h.checked, h.admittedBy
+		u.apart, u.rest = h.apart, rest
 		if req != nil {
 			u.classify = req.Classify
 		}
@@ -314,6 +329,44 @@ func (t *table) admit(c *caller, cost int, req *Request) (Entry, error) {
 
 // reserve asks every check in order. What it reserved before an error is in h.
 func (t *table) reserve(c *caller, h *hold, cost int, req *Request) error {
+	parts := partOf(req)
+	h.apart = parts != allParts
+	if parts&PartAtOnce != 0 {
+		if err := t.reserveAtOnce(c, h, cost); err != nil {
+			return err
+		}
+	}
+	for _, s := range t.lists.paramPlaces {
+		if parts.has(s) {
+			if err := t.reserveParam(s, c, &h.params, cost, req); err != nil {
+				return err
+			}
+		}
+	}
+	if parts&PartAtOnce != 0 {
+		for _, s := range t.lists.rates {
+			if err := t.reserveRate(s, c, h, cost); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range t.lists.paramRates {
+		if parts.has(s) {
+			if err := t.reserveParam(s, c, &h.params, cost, req); err != nil {
+				return err
+			}
+		}
+	}
+	if parts&PartAtOnce != 0 {
+		if err := t.reserveCheckers(c, h, req); err != nil {
+			return err
+		}
+	}
+	return t.wait(c, h, cost, req)
+}
+
+// reserveAtOnce asks breakers and concurrency.
+func (t *table) reserveAtOnce(c *caller, h *hold, cost int) error {
 	for _, s := range t.lists.breakers {
 		p, retryAfter, ok := s.breaker.Acquire(c.now)
 		if !ok {
@@ -334,25 +387,7 @@ func (t *table) reserve(c *caller, h *hold, cost int, req *Request) error {
 			return err
 		}
 	}
-	for _, s := range t.lists.paramPlaces {
-		if err := t.reserveParam(s, c, &h.params, cost, req); err != nil {
-			return err
-		}
-	}
-	for _, s := range t.lists.rates {
-		if err := t.reserveRate(s, c, h, cost); err != nil {
-			return err
-		}
-	}
-	for _, s := range t.lists.paramRates {
-		if err := t.reserveParam(s, c, &h.params, cost, req); err != nil {
-			return err
-		}
-	}
-	if err := t.reserveCheckers(c, h, req); err != nil {
-		return err
-	}
-	return t.wait(c, h, cost, req)
+	return nil
 }
 
 func (t *table) reserveRate(s *flowState, c *caller, h *hold, cost int) error {
@@ -379,6 +414,39 @@ func (t *table) reserveRate(s *flowState, c *caller, h *hold, cost int) error {
 
 // wait asks the checks that may wait: first the queues, then the pacing rules, whose turns pass together.
 func (t *table) wait(c *caller, h *hold, cost int, req *Request) error {
+	parts := partOf(req)
+	var turn time.Duration
+	if parts&PartWaiting != 0 {
+		if err := t.queue(c, h, cost); err != nil {
+			return err
+		}
+		var err error
+		if turn, err = t.pace(c, h, cost); err != nil {
+			return err
+		}
+	}
+	for _, s := range t.lists.paramPaces {
+		if parts.has(s) {
+			if err := t.reserveParam(s, c, &h.params, cost, req); err != nil {
+				return err
+			}
+		}
+	}
+	turn = max(turn, h.params.wait(c.now))
+	if turn <= 0 {
+		return nil
+	}
+	e := t.res.eng
+	err := e.sleep(c.ctx, turn)
+	c.now = e.clock.Now()
+	if err != nil {
+		t.giveUp(err)
+	}
+	return err
+}
+
+// queue asks concurrency with a queue.
+func (t *table) queue(c *caller, h *hold, cost int) error {
 	e := t.res.eng
 	for _, s := range t.lists.queues {
 		b := s.of(c, t.lists.bulkheadCallers)
@@ -406,7 +474,11 @@ func (t *table) wait(c *caller, h *hold, cost int, req *Request) error {
 			return err
 		}
 	}
-	var turn time.Duration
+	return nil
+}
+
+// pace asks the pacing rules, and returns when the last turn comes, from now on.
+func (t *table) pace(c *caller, h *hold, cost int) (turn time.Duration, err error) {
 	for _, s := range t.lists.paces {
 		l := s.of(c, t.lists.rateCallers)
 		if l == nil {
@@ -415,7 +487,7 @@ func (t *table) wait(c *caller, h *hold, cost int, req *Request) error {
 		p, wait, retryAfter, ok := l.Acquire(c.now, cost)
 		if !ok {
 			if err := t.refuseAny(s.tally, s.refuse(l, c.now, retryAfter), c, s.rule.Shadow); err != nil {
-				return err
+				return 0, err
 			}
 			continue
 		}
@@ -424,21 +496,7 @@ func (t *table) wait(c *caller, h *hold, cost int, req *Request) error {
 			turn = max(turn, wait)
 		}
 	}
-	for _, s := range t.lists.paramPaces {
-		if err := t.reserveParam(s, c, &h.params, cost, req); err != nil {
-			return err
-		}
-	}
-	turn = max(turn, h.params.wait(c.now))
-	if turn <= 0 {
-		return nil
-	}
-	err := e.sleep(c.ctx, turn)
-	c.now = e.clock.Now()
-	if err != nil {
-		t.giveUp(err)
-	}
-	return err
+	return turn, nil
 }
 
 // refuseAny counts a refusal, which it returns, or what would have been one if the rule is in shadow: then it tells the observers and returns nil.

@@ -32,6 +32,8 @@ type unusual struct {
 	checked    *CheckedCall
 	admittedBy []Checker
 	classify   Classifier
+	apart      bool // the call was asked for in parts: of the bulkheads it holds only those that are here
+	rest       bool // and this is not the part with which it is counted
 }
 
 // carrying returns a copy of the table that carries u.
@@ -93,6 +95,10 @@ func (e *Entry) End(outcome Outcome) {
 		outcome = Failure
 	}
 	t := e.table
+	if !t.plain && t.unusual != nil && t.unusual.rest {
+		e.release(int(state))
+		return
+	}
 	var now time.Duration
 	if s := t.res.eng.system; s != nil {
 		now = s.Now()
@@ -134,20 +140,28 @@ func (e *Entry) endAny(now time.Duration, cost int, outcome Outcome, latency tim
 			s.breaker.Done(now, e.table.unusual.permits[i-2], outcome, latency)
 		}
 	}
-	for _, b := range lists.always {
-		b.Release(cost)
-	}
 	u := e.table.unusual
+	if u == nil || !u.apart {
+		for _, b := range lists.always {
+			b.Release(cost)
+		}
+	}
 	if u == nil {
 		return
 	}
+	e.release(cost)
+	if u.checked != nil {
+		e.table.res.eng.checkersDone(u.admittedBy, u.checked, outcome, latency, true)
+	}
+}
+
+// release gives back the places that an unusual call holds.
+func (e *Entry) release(cost int) {
+	u := e.table.unusual
 	for _, b := range u.bulkheads {
 		b.Release(cost)
 	}
 	for i := range u.flights {
 		u.flights[i].limiter.Release(u.flights[i].permit)
-	}
-	if u.checked != nil {
-		e.table.res.eng.checkersDone(u.admittedBy, u.checked, outcome, latency, true)
 	}
 }

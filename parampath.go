@@ -18,6 +18,8 @@ type paramPath struct {
 	own bool
 	// needsBody tells that it looks into the body.
 	needsBody bool
+	// message tells that it looks into the message, or may, see PartMessage.
+	message bool
 }
 
 // compilePath compiles a path with the engine's options.
@@ -31,6 +33,7 @@ func (e *Engine) compilePath(path string) (*paramPath, error) {
 		_, err := extractor.Compile(path, extractor.Options{})
 		c.own = err != nil
 	}
+	c.message = c.own || c.needsBody || p.NeedsArgs()
 	return c, nil
 }
 
