@@ -5,10 +5,9 @@ import (
 	"bytes"
 	"math"
 	"os"
-	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
-	"strings"
 )
 
 // A Reader reads the kernel's files below a root. It keeps nothing between two calls, so it is safe for concurrent use,
@@ -58,37 +57,25 @@ func (r *Reader) machine() int64 {
 	return 0
 }
 
-// cgroupLimit returns the lowest memory limit that cgroups set, 0 for none. /proc/self/cgroup names the process's
-// cgroups, one a line: "0::/path" in version 2, "5:memory:/path" in version 1, both on a machine that uses both.
+// cgroupLimit returns the lowest memory limit that cgroups set, 0 for none.
 func (r *Reader) cgroupLimit() (limit int64) {
-	for line := range strings.Lines(string(r.read("proc/self/cgroup"))) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) != 3 {
-			continue
-		}
-		if parts[0] == "0" && parts[1] == "" {
-			limit = lower(limit, r.lowest("sys/fs/cgroup", parts[2], "memory.max"))
-		}
-		for controller := range strings.SplitSeq(parts[1], ",") {
-			if controller == "memory" {
-				limit = lower(limit, r.lowest("sys/fs/cgroup/memory", parts[2], "memory.limit_in_bytes"))
+	for _, g := range r.cgroups() {
+		for dir := range upwards(g.path) {
+			switch {
+			case g.unified:
+				limit = lower(limit, r.limit("sys/fs/cgroup"+dir+"/memory.max"))
+			case slices.Contains(g.controllers, "memory"):
+				limit = lower(limit, r.limit("sys/fs/cgroup/memory"+dir+"/memory.limit_in_bytes"))
 			}
 		}
 	}
 	return limit
 }
 
-// lowest returns the lowest limit in the files of that name from the cgroup up to the mount, 0 for none. In a container the
-// cgroup's own path may not exist below the mount; then what the mount itself shows is the container's.
-func (r *Reader) lowest(mount, cgroup, file string) (limit int64) {
-	for dir := path.Clean("/" + cgroup); ; dir = path.Dir(dir) {
-		if n, ok := number(bytes.TrimSpace(r.read(mount + dir + "/" + file))); ok && n > 0 {
-			limit = lower(limit, n)
-		}
-		if dir == "/" {
-			return limit
-		}
-	}
+// limit reads a file with one limit; 0 is none.
+func (r *Reader) limit(file string) int64 {
+	n, _ := number(bytes.TrimSpace(r.read(file)))
+	return n
 }
 
 // read returns a file's content, nil if it cannot be read.
@@ -103,7 +90,10 @@ func (r *Reader) read(name string) []byte {
 // number parses a whole number; "max" and garbage are none.
 func number(text []byte) (int64, bool) {
 	n, err := strconv.ParseUint(string(text), 10, 63)
-	return int64(n), err == nil
+	if err != nil {
+		return 0, false // ParseUint returns the largest for what is out of range
+	}
+	return int64(n), true
 }
 
 // lower returns the lower of two limits, of which 0 is none.
