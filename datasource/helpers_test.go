@@ -3,6 +3,7 @@ package datasource_test
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,7 +15,12 @@ import (
 	"github.com/cordon-go/cordon/datasource"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(writerEnv); path != "" {
+		writeLastGood(path)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // sourceFunc is a source that is one function.
 type sourceFunc func(ctx context.Context, deliver func(datasource.Update)) error
