@@ -13,8 +13,8 @@ import (
 
 // Nacos says where a Nacos server is, and who asks it.
 type Nacos struct {
-	// Servers are the addresses of the server, or of all in its cluster: host:port, or a base URL as https://host:8443/nacos. One with a gRPC port that is not the port plus 1000 says so:
-	// 127.0.0.1:8848?grpc=9848. Required where rules are taken from it.
+	// Servers are the addresses of the server, or of all in its cluster: host:port (default port 8848), or a base URL as https://host:8443/nacos. One with a gRPC port that is not the port
+	// plus 1000 says so: 127.0.0.1:8848?grpc=9848. Required where rules are taken from it.
 	Servers []string `rule:"servers"`
 	// Namespace is the namespace's id; default: the public one.
 	Namespace string `rule:"namespace"`
@@ -82,9 +82,9 @@ var errNoNacos = errors.New("gateway: the configuration takes rules from a Nacos
 
 // A NacosClient gives sources of documents on a Nacos server. The gateway has none of its own, since the server's SDK is large: WithNacos brings one.
 type NacosClient interface {
-	// Sources returns the sources of a document: one, or for an app one for each kind of rules. The error says that the document cannot be had at all; that the server cannot be reached
-	// is told by the source.
-	Sources(d NacosDocument) ([]NacosSource, error)
+	// Sources returns the sources of what an entry of Config.Rules names (its Nacos, with the group filled in): one document, or for an app one for each kind of rules. With EmptyClears, what is
+	// deleted is delivered as a document without rules of the entry's format. The error says that it cannot be had at all; that the server cannot be reached is told by the source.
+	Sources(r RuleSource) ([]NacosSource, error)
 	// Close ends the client; the sources are no longer watched by then.
 	Close() error
 }

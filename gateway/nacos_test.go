@@ -67,7 +67,8 @@ func (s *store) open(n Nacos) (NacosClient, error) {
 	return s, s.fails
 }
 
-func (s *store) Sources(d NacosDocument) ([]NacosSource, error) {
+func (s *store) Sources(r RuleSource) ([]NacosSource, error) {
+	d := r.Nacos
 	s.asked = append(s.asked, d)
 	if s.refuses != nil {
 		return nil, s.refuses
@@ -253,7 +254,7 @@ func TestFaultyNacosConfigurations(t *testing.T) {
 	}{
 		{"no server", "", use, rule.Position{Line: 1, Column: 1}, "nacos.servers", "where it is"},
 		{"unused", nacosHead, "rules: [{file: a}]", rule.Position{Line: 1, Column: 8}, "nacos", "no rules are taken"},
-		{"no address", "nacos: {servers: [localhost]}", use, rule.Position{Line: 1, Column: 19}, "nacos.servers[0]", "no address"},
+		{"no address", "nacos: {servers: ['a b']}", use, rule.Position{Line: 1, Column: 19}, "nacos.servers[0]", "no address"},
 		{"no port", "nacos: {servers: ['a:0']}", use, rule.Position{Line: 1, Column: 19}, "nacos.servers[0]", "no address"},
 		{"no gRPC port", "nacos: {servers: ['a:1?grpc=x']}", use, rule.Position{Line: 1, Column: 19}, "nacos.servers[0]", "no address"},
 		{"another query", "nacos: {servers: ['a:1?grcp=1']}", use, rule.Position{Line: 1, Column: 19}, "nacos.servers[0]", "no address"},

@@ -3,7 +3,6 @@ package gateway
 import (
 	"cmp"
 	"fmt"
-	"net"
 	"net/url"
 	"slices"
 	"strconv"
@@ -208,9 +207,6 @@ func nacosNames(longest int) string {
 // isNacosAddress reports whether it has the form of a server's address.
 func isNacosAddress(s string) bool {
 	if !strings.Contains(s, "://") {
-		if _, port, err := net.SplitHostPort(hostPart(s)); err != nil || !isPort(port) {
-			return false
-		}
 		s = "http://" + s
 	}
 	u, err := url.Parse(s)
@@ -219,14 +215,6 @@ func isNacosAddress(s string) bool {
 	}
 	query := u.Query()
 	return u.RawQuery == "" || len(query) == 1 && isPort(query.Get("grpc"))
-}
-
-// hostPart is an address without path and query.
-func hostPart(s string) string {
-	if i := strings.IndexAny(s, "/?"); i >= 0 {
-		return s[:i]
-	}
-	return s
 }
 
 func isPort(s string) bool {

@@ -83,7 +83,7 @@ func (g *Gateway) feeds() ([]feed, error) {
 			feeds = append(feeds, feed{source: file.Source(r.File), decode: r.decoder(r.Kind), lastGood: r.LastGood})
 			continue
 		}
-		sources, err := g.nacosSources(r.Nacos)
+		sources, err := g.nacosSources(r)
 		if err != nil {
 			return nil, fmt.Errorf("gateway: rules[%d].nacos: %w", i, err)
 		}
@@ -110,7 +110,7 @@ func (r RuleSource) decoder(kind sentinel.Kind) cordon.Decoder {
 }
 
 // nacosSources opens the sources of documents on the Nacos server, whose client is made with the first.
-func (g *Gateway) nacosSources(d NacosDocument) ([]NacosSource, error) {
+func (g *Gateway) nacosSources(r RuleSource) ([]NacosSource, error) {
 	if g.nacos == nil {
 		client, err := g.opts.nacos(g.cfg.Nacos)
 		if err != nil {
@@ -118,6 +118,6 @@ func (g *Gateway) nacosSources(d NacosDocument) ([]NacosSource, error) {
 		}
 		g.nacos = client
 	}
-	d.Group = d.groupName()
-	return g.nacos.Sources(d)
+	r.Nacos.Group = r.Nacos.groupName()
+	return g.nacos.Sources(r)
 }
