@@ -1,0 +1,91 @@
+package servertest
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cordon-go/cordon/datasource"
+	"github.com/cordon-go/cordon/datasource/nacos"
+)
+
+// What is published is in force where the document is followed, and what validation refuses is never stored.
+func TestPublish(t *testing.T) {
+	s, d := realServer(t), document(t)
+	writer := connect(t, s.Address())
+	require.NoError(t, writer.Publish(t.Context(), d.Group, d.DataID, []byte(limited(10)), nacos.IfMD5("")))
+	f := followNow(t, connect(t, s.Address()).Source(d.DataID))
+	require.NoError(t, writer.Publish(t.Context(), d.Group, d.DataID, []byte(limited(11))))
+	f.await(t, 11)
+
+	bad := errors.New("limit: must not be 99")
+	err := writer.Publish(t.Context(), d.Group, d.DataID, []byte(limited(99)), nacos.Validate(func(data []byte) error {
+		require.Equal(t, limited(99), string(data))
+		return bad
+	}))
+	require.ErrorIs(t, err, bad)
+	require.NoError(t, writer.Delete(t.Context(), d.Group, d.DataID))
+	f.fails(t, absent)
+	require.Equal(t, []int{10, 11}, f.delivered())
+}
+
+// Of several who publish on the ground of one version one succeeds, and the others are told so.
+func TestConflict(t *testing.T) {
+	s, d := realServer(t), document(t)
+	publish(t, d, limited(10))
+	client := connect(t, s.Address())
+	var before nacos.Content
+	_, ok := eventually(func() bool {
+		c, err := client.Get(t.Context(), d.Group, d.DataID)
+		before = c
+		return err == nil && string(c.Data) == limited(10)
+	})
+	require.True(t, ok)
+
+	errs := make([]error, 8)
+	var wg sync.WaitGroup
+	for i := range errs {
+		writer := connect(t, s.Address())
+		wg.Go(func() {
+			errs[i] = writer.Publish(t.Context(), d.Group, d.DataID, []byte(limited(20+i)), nacos.IfMD5(before.MD5))
+		})
+	}
+	wg.Wait()
+	var won []int
+	for i, err := range errs {
+		if err == nil {
+			won = append(won, 20+i)
+			continue
+		}
+		var conflict *nacos.ConflictError
+		require.ErrorAs(t, err, &conflict)
+		require.ErrorIs(t, err, nacos.ErrConflict)
+		require.Equal(t, before.MD5, conflict.Want)
+		require.Equal(t, d.DataID, conflict.DataID)
+	}
+	require.Len(t, won, 1)
+	f := followNow(t, client.Source(d.DataID))
+	f.await(t, won[0])
+
+	err := client.Publish(t.Context(), d.Group, d.DataID, []byte(limited(30)), nacos.IfMD5(""))
+	require.ErrorIs(t, err, nacos.ErrConflict, "it is there")
+	require.NotErrorIs(t, err, datasource.ErrAbsent)
+	require.Equal(t, won[0], f.limit())
+}
+
+// Right after a publish servers give out what was before it. Whoever reads again then must not go back.
+func TestNeverBack(t *testing.T) {
+	s, d := realServer(t), document(t)
+	publish(t, d, limited(1))
+	writer := connect(t, s.Address())
+	f := followNow(t, connect(t, s.Address()).Source(d.DataID))
+	for limit := 2; limit <= 12; limit++ {
+		require.NoError(t, writer.Publish(t.Context(), d.Group, d.DataID, []byte(limited(limit))))
+		f.await(t, limit)
+	}
+	// The re-reads of the last edit are over after 3 s; all this time nothing else may be delivered.
+	quiet(4 * rereadAfter)
+	require.Equal(t, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, f.delivered())
+}
