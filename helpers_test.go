@@ -98,6 +98,7 @@ type recorder struct {
 	reports    []rule.Report
 	faults     []FaultEvent
 	params     []ParamEvent
+	sources    []SourceEvent
 }
 
 func (r *recorder) observer() Observer {
@@ -107,6 +108,7 @@ func (r *recorder) observer() Observer {
 		Isolation: func(ev IsolationEvent) { r.mu.Lock(); r.isolations = append(r.isolations, ev); r.mu.Unlock() },
 		Report:    func(ev rule.Report) { r.mu.Lock(); r.reports = append(r.reports, ev); r.mu.Unlock() },
 		Param:     func(ev ParamEvent) { r.mu.Lock(); r.params = append(r.params, ev); r.mu.Unlock() },
+		Source:    func(ev SourceEvent) { r.mu.Lock(); r.sources = append(r.sources, ev); r.mu.Unlock() },
 		Fault:     func(ev FaultEvent) { r.mu.Lock(); r.faults = append(r.faults, ev); r.mu.Unlock() },
 	}
 }
