@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// inForceWithin is what is promised: a changed file is in force within a second. awaitReport is how long the demo waits to tell.
+	// inForceWithin is what is promised: a changed document is in force within a second. awaitReport is how long the demo waits to tell.
 	inForceWithin = time.Second
 	awaitReport   = 5 * time.Second
 
@@ -18,9 +18,9 @@ const (
 	touchInterval = 250 * time.Millisecond
 )
 
-// editedLive: the rule file is edited while calls pass.
+// editedLive: the rule document is edited while calls pass.
 func (s *stage) editedLive(ctx context.Context) error {
-	s.title("The rules are edited while calls pass", "the gateway watches "+s.file.path)
+	s.title("The rules are edited while calls pass", "the gateway watches "+s.store.place())
 	high := s.rules.searchLimit
 	from := s.clock.Now()
 	before := s.search.load.tally()
@@ -33,7 +33,7 @@ func (s *stage) editedLive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.say("limit %d → %d, a new file renamed over the old one: in force after %v", high, lowLimit, lowered.took)
+	s.say("limit %d → %d, %s: in force after %v", high, lowLimit, s.store.words().replaced, lowered.took)
 	if err := s.let(ctx, 1500*time.Millisecond); err != nil {
 		return err
 	}
@@ -104,19 +104,19 @@ func (s *stage) editLimit(ctx context.Context, limit int) (e edit, by time.Durat
 	return s.edit(ctx, to)
 }
 
-// An edit is a change of the rule file that is in force.
+// An edit is a change of the rule document that is in force.
 type edit struct {
-	// inForce is when it was, took how long after the file was there.
+	// inForce is when it was, took how long after the document was there.
 	inForce, took time.Duration
 	// report is what the engine said.
 	report reported
 }
 
-// edit renames a document with other numbers over the rule file and waits until it is in force. by is when the file was not there yet.
+// edit puts a document with other numbers in the place of the rule document and waits until it is in force. by is when it was not there yet.
 func (s *stage) edit(ctx context.Context, to rules) (e edit, by time.Duration, err error) {
 	before := s.journal.reportCount()
 	by = s.clock.Now()
-	if err := s.file.replace(to.document()); err != nil {
+	if err := s.store.replace(ctx, to.document()); err != nil {
 		return edit{}, by, err
 	}
 	written := s.clock.Now()
@@ -125,13 +125,13 @@ func (s *stage) edit(ctx context.Context, to rules) (e edit, by time.Duration, e
 		return edit{}, by, err
 	}
 	if !told {
-		return edit{}, by, fmt.Errorf("the changed rule file was not noticed within %v", awaitReport)
+		return edit{}, by, fmt.Errorf("the changed rules were not noticed within %v", awaitReport)
 	}
 	report := s.journal.reportsSince(before)[0]
 	if !report.Applied || !report.OK() {
-		return edit{}, by, fmt.Errorf("the changed rule file was refused: %w", report.Problems)
+		return edit{}, by, fmt.Errorf("the changed rules were refused: %w", report.Problems)
 	}
 	s.rules = to
-	// The notice may come before the rename has returned.
+	// The notice may come before replace has returned.
 	return edit{inForce: report.at, took: max(0, report.at-written).Round(time.Millisecond), report: report}, by, nil
 }

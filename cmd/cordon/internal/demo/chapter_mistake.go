@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -12,7 +11,8 @@ import (
 
 // mistakeRefused: documents that are wrong are refused with a reason, and the rules in force stay.
 func (s *stage) mistakeRefused(ctx context.Context) error {
-	s.title("A mistake in the file changes nothing", "a misspelt key, then a file cut short in the middle of a write")
+	words := s.store.words()
+	s.title("A mistake in the "+words.document+" changes nothing", "a misspelt key, then a "+words.document+" cut short in the middle of a "+words.write)
 	from := s.clock.Now()
 	s.search.load.perSecond.Store(searchRate)
 	good := s.rules.document()
@@ -20,17 +20,17 @@ func (s *stage) mistakeRefused(ctx context.Context) error {
 	if err := s.mistake(ctx, "limit misspelt as limti", misspelt); err != nil {
 		return err
 	}
-	if err := s.mistake(ctx, "the file cut short", good[:strings.Index(good, "search\n    limit")]); err != nil {
+	if err := s.mistake(ctx, "the "+words.document+" cut short", good[:strings.Index(good, "search\n    limit")]); err != nil {
 		return err
 	}
-	if err := s.file.replace(good); err != nil {
+	if err := s.store.replace(ctx, good); err != nil {
 		return err
 	}
 	healed, err := s.await(ctx, awaitReport, func() bool { return s.front.sourceError() == "" })
 	if err != nil {
 		return err
 	}
-	s.found(healed, "with the good file back, the source is well again")
+	s.found(healed, "with the good %s back, the source is well again", words.document)
 	if err := s.settle(ctx, s.search); err != nil {
 		return err
 	}
@@ -39,10 +39,10 @@ func (s *stage) mistakeRefused(ctx context.Context) error {
 	return nil
 }
 
-// mistake writes a wrong document over the rule file and finds whether it is refused, saying why.
+// mistake writes a wrong document over the rule document and finds whether it is refused, saying why.
 func (s *stage) mistake(ctx context.Context, what, document string) error {
 	before := s.journal.reportCount()
-	if err := s.file.overwrite(document); err != nil {
+	if err := s.store.overwrite(ctx, document); err != nil {
 		return err
 	}
 	told, err := s.await(ctx, awaitReport, func() bool { return s.journal.reportCount() > before })
@@ -60,7 +60,7 @@ func (s *stage) mistake(ctx context.Context, what, document string) error {
 	}
 	s.found(unwell && !report.Applied && !report.OK(), "%s: refused, the old rules stay", what)
 	for _, problem := range report.Problems {
-		s.screen.Printf("       %s", s.screen.Paint(screen.Yellow, strings.ReplaceAll(problem.Error(), s.folder+string(filepath.Separator), "")))
+		s.screen.Printf("       %s", s.screen.Paint(screen.Yellow, s.store.shorten(problem.Error())))
 	}
 	return s.let(ctx, 1200*time.Millisecond)
 }

@@ -1,5 +1,5 @@
 // Package demo plays cordon's promises on real HTTP traffic: services on loopback whose faults are switched on and
-// off, one of them of five instances, a gateway in front of the others, callers that send more than is allowed, and a rule file that is
+// off, one of them of five instances, a gateway in front of the others, callers that send more than is allowed, and a rule document that is
 // edited meanwhile. It judges what happens by the services' own books and says what held.
 package demo
 
@@ -18,7 +18,8 @@ const longest = 45 * time.Second
 // Options adjusts a run.
 type Options struct {
 	// Keep leaves services, gateway and callers running when the chapters are over, until the context is done.
-	Keep bool
+	Keep  bool
+	Nacos string
 }
 
 // ErrInterrupted is the error of a run that was interrupted before its end.
@@ -77,7 +78,7 @@ func (s *stage) introduce() {
 		p.Paint(screen.Bold, "cordon demo"))
 	p.Printf("Times are short so that it can be watched: a quarantine begins with 1 s here, a breaker opens for 1 s; in earnest it is 5 s or more.\n")
 	p.Printf("   gateway  %s", s.front.url)
-	p.Printf("   rules    %s", s.file.path)
+	p.Printf("   rules    %s", s.store.place())
 }
 
 // sum completes the summary.
@@ -126,7 +127,7 @@ func (s *stage) conclude() {
 func (s *stage) keep(ctx context.Context) {
 	p := s.screen
 	p.Printf("\nIt all keeps running, with callers, until you press Ctrl-C. Try:")
-	p.Printf("   edit   %s", s.file.path)
+	p.Printf("   edit   %s", s.store.place())
 	p.Printf("   call   curl -i %s/search", s.front.url)
 	p.Printf("   watch  cordon top --admin %s", s.front.admin)
 	p.Printf("   break  curl -X POST %s/ill", s.stock.instances[2].url())

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -19,7 +20,7 @@ func TestARunEndsByItselfAndLeavesNothingBehind(t *testing.T) {
 	summary, err := perform(t.Context(), screen.New(&out), Options{}, []chapter{
 		func(s *stage, _ context.Context) error {
 			s.title("A first look", "one call per service")
-			folder = s.folder
+			folder = filepath.Dir(s.store.place())
 			for _, service := range s.services() {
 				send(service.load)
 			}

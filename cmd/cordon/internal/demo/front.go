@@ -21,11 +21,10 @@ type front struct {
 	ended chan error
 }
 
-// startFront starts a gateway that takes its rules from the stage's file and tells the stage's journal what it does.
+// startFront starts a gateway that takes its rules from the stage's store and tells the stage's journal what it does.
 func startFront(s *stage) (*front, error) {
 	config := gateway.Config{
 		Grace: 5 * time.Second,
-		Rules: []gateway.RuleSource{{File: s.file.path}},
 	}
 	for _, service := range s.services() {
 		config.Routes = append(config.Routes, gateway.Route{
@@ -40,10 +39,11 @@ func startFront(s *stage) (*front, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the gateway: %w", err), public.Close())
 	}
-	g, err := gateway.New(config,
+	options := append(s.store.watchedBy(&config),
 		gateway.WithClock(s.clock),
 		gateway.WithEngine(cordon.WithObserver(s.journal.observer()), cordon.WithChecker(s.journal)),
 		gateway.WithListener(public), gateway.WithAdminListener(admin))
+	g, err := gateway.New(config, options...)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the gateway: %w", err), public.Close(), admin.Close())
 	}
@@ -70,7 +70,7 @@ func (f *front) close() error {
 	return nil
 }
 
-// sourceError is what is wrong with the rule file right now, "" if nothing is.
+// sourceError is what is wrong with the rule document right now, "" if nothing is.
 func (f *front) sourceError() string {
 	for _, source := range f.engine.Snapshot().Sources {
 		if source.LastError != "" {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -22,15 +20,14 @@ type service struct {
 	meter meter
 }
 
-// A stage is everything the chapters play on: services, the gateway before them, the loads, and the rule file.
+// A stage is everything the chapters play on: services, the gateway before them, the loads, and the rule document.
 type stage struct {
 	screen  *screen.Screen
 	clock   clock.Clock
 	started time.Duration
 	journal *journal
 	front   *front
-	folder  string
-	file    ruleFile
+	store   ruleStore
 	rules   rules
 
 	search, pay, report, cart *service
@@ -70,7 +67,7 @@ func newStage(ctx context.Context, scr *screen.Screen) (*stage, error) {
 	if s.stock, err = startPool(clk); err != nil {
 		return s, err
 	}
-	if err := s.openFile(); err != nil {
+	if err := s.openStore(ctx); err != nil {
 		return s, err
 	}
 	front, err := startFront(s)
@@ -87,15 +84,14 @@ func newStage(ctx context.Context, scr *screen.Screen) (*stage, error) {
 
 func newService(up *upstream) *service { return &service{upstream: up} }
 
-// openFile makes the folder with the first rule document.
-func (s *stage) openFile() error {
-	folder, err := os.MkdirTemp("", "cordon-demo-")
+// openStore stores the first rule document.
+func (s *stage) openStore(ctx context.Context) error {
+	store, err := newFileStore()
 	if err != nil {
-		return fmt.Errorf("making a folder for the rules: %w", err)
+		return err
 	}
-	s.folder = folder
-	s.file = ruleFile{filepath.Join(folder, "rules.yaml")}
-	return s.file.overwrite(s.rules.document())
+	s.store = store
+	return store.overwrite(ctx, s.rules.document())
 }
 
 // services returns all of them.
@@ -165,8 +161,8 @@ func (s *stage) close() error {
 	if s.stock != nil {
 		faults = append(faults, s.stock.close(ctx))
 	}
-	if s.folder != "" {
-		faults = append(faults, os.RemoveAll(s.folder))
+	if s.store != nil {
+		faults = append(faults, s.store.close(ctx))
 	}
 	return errors.Join(faults...)
 }
@@ -177,7 +173,7 @@ func (s *stage) title(name, about string) {
 	s.screen.Printf("\n%s\n   %s", s.screen.Paint(screen.Bold, fmt.Sprintf("%d  %s", s.chapter, name)), s.screen.Paint(screen.Dim, about))
 }
 
-// shows is a line of the chapter's rule as it stands in the file.
+// shows is a line of the chapter's rule as it stands in the document.
 func (s *stage) shows(rule string, args ...any) {
 	s.screen.Printf("   %s", s.screen.Paint(screen.Cyan, fmt.Sprintf(rule, args...)))
 }
