@@ -100,3 +100,13 @@ func (c *capacity) estimate(now time.Duration) (rate, least float64) {
 	}
 	return rate, least
 }
+
+// knew reports whether a response time was known before a time, and still is.
+func (c *capacity) knew(before time.Duration) bool {
+	for i := range c.seconds {
+		if s := &c.seconds[i]; s.time > 0 && s.number < int64(before/time.Second) && int64(before/time.Second)-s.number < timeSeconds {
+			return true
+		}
+	}
+	return false
+}

@@ -78,7 +78,7 @@ func (g *Guard) decide(now time.Duration) {
 			v.refuses, v.saw, v.until = st, value, g.due
 		}
 	}
-	g.probe.active(passed, now)
+	g.probe.active(passed, &g.capacity, now)
 	if v.refuses == nil && v.bounds == nil {
 		g.verdict.Store(nil)
 	} else if old := g.verdict.Load(); old == nil || *old != v {
@@ -158,10 +158,17 @@ func (p *probe) bound(c *capacity, now time.Duration) int64 {
 	return max(1, int64(min(math.Ceil(rate*least*share), none/2)))
 }
 
-// active notes whether the limit of some rule is passed. The first probe comes soon after that: a process that was overloaded from its start has seen no response time without a queue.
-func (p *probe) active(on bool, now time.Duration) {
+// active notes whether the limit of some rule is passed. A process that was overloaded from its start has seen no response time without a queue: then the first probe comes soon.
+func (p *probe) active(on bool, c *capacity, now time.Duration) {
 	if on && !p.on {
-		p.until, p.judged, p.next = now, true, now+probeSoon
+		p.until, p.judged = now, true
+		first := now + probeEvery
+		if !c.knew(now - freshFor - readEvery) {
+			first = now + probeSoon
+		}
+		if p.next <= now {
+			p.next = first
+		}
 	}
 	p.on = on
 }
