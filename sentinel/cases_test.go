@@ -10,11 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	cordon "github.com/cordon-go/cordon"
+	"github.com/cordon-go/cordon/authority"
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
 	"github.com/cordon-go/cordon/sentinel"
+	"github.com/cordon-go/cordon/system"
 )
 
 // TestDocuments reads documents that both Sentinels were given, with what each made of them beside. What is written here is all that comes
@@ -49,7 +51,7 @@ func TestDocuments(t *testing.T) {
 			rules: cordon.Rules{Flow: []flow.Rule{{
 				ID: "7", Resource: rule.Name("/a"), Limit: 10, Per: time.Second, Mode: flow.Pace, MaxWait: 500 * time.Millisecond,
 			}}},
-			problems: []string{"T03.flow.json:1:147: warning: flow[0] (7): clusterMode: cordon has no token server: each process counts by itself, to the same limit"},
+			problems: []string{"T03.flow.json:1:147: warning: flow[0] (7): clusterMode: counted locally until a quota store is configured: each process counts by itself, to the same limit"},
 		},
 		{
 			file:    "T04.flow.json", // Java fails on the text in id. Go refuses every call, as 1 is more than 0.5.
@@ -157,6 +159,25 @@ func TestDocuments(t *testing.T) {
 				"want a list of {valKind, valStr, threshold}; objects with values for keys are for rules in code only"},
 		},
 		{
+			file:    "T17.system.json", // Java: the last one switches all checks off. Go: two of load above 0, which refuse all.
+			kind:    sentinel.System,
+			dialect: sentinel.Java,
+			rules:   cordon.Rules{System: []system.Rule{{ID: "rate#1", Metric: system.Rate, Limit: 1000}}},
+			problems: []string{"T17.system.json:1:34: system[1] (cpu#1): highestCpuUsage: 1.5 is no share of the CPU, and Sentinel Java ignores it; " +
+				"want 0 to 1, or below 0 for no limit"},
+		},
+		{
+			file:    "T18.authority.json", // Go has none.
+			kind:    sentinel.Authority,
+			dialect: sentinel.Java,
+			rules:   cordon.Rules{Authority: []authority.Rule{{ID: "a#1", Resource: rule.Name("a"), Allow: []string{"x", " y"}}}},
+			problems: []string{
+				`T18.authority.json:1:29: warning: authority[0] (a#1): limitApp: " y" is a name with its space, as in Sentinel Java; want no space at the commas`,
+				"T18.authority.json:1:50: warning: authority[1]: element 0 is for the same resource, and Sentinel Java takes only the first authority rule of a resource; this one is left out",
+				"T18.authority.json:1:97: authority[2] (b#1): limitApp: it is missing or blank, and Sentinel Java would refuse the rule; want the callers' names, with commas between them",
+			},
+		},
+		{
 			file:    "T19.isolation.json",
 			kind:    sentinel.Isolation,
 			dialect: sentinel.Go,
@@ -207,7 +228,7 @@ func TestDocuments(t *testing.T) {
 // TestOtherKinds: a document is never read as one of a kind that it plainly is not.
 func TestOtherKinds(t *testing.T) {
 	t.Parallel()
-	kinds := []sentinel.Kind{sentinel.Flow, sentinel.Breaker, sentinel.Isolation, sentinel.Param}
+	kinds := []sentinel.Kind{sentinel.Flow, sentinel.Breaker, sentinel.Isolation, sentinel.Param, sentinel.System, sentinel.Authority, sentinel.Gateway, sentinel.API}
 	for file, kind := range map[string]string{
 		"T11.degrade.json":   "breaker",
 		"T13.param.json":     "param",
@@ -224,10 +245,15 @@ func TestOtherKinds(t *testing.T) {
 				t.Parallel()
 				_, err := sentinel.Decode(as, file, testdata(t, file))
 				require.ErrorContains(t, err, "is one of the "+kind+" rules")
-				if kind != "breaker" && kind != "param" {
-					require.ErrorIs(t, err, sentinel.ErrUnsupported)
-				}
+				require.NotErrorIs(t, err, sentinel.ErrUnsupported)
 			})
+		}
+	}
+	// System, authority and API documents have no limits such as others have.
+	for file, kind := range map[string]string{"T01.flow.json": "flow", "T02.flow.json": "flow", "T10.flow.json": "flow", "T19.isolation.json": "flow"} {
+		for _, as := range []sentinel.Kind{sentinel.System, sentinel.Authority, sentinel.API} {
+			_, err := sentinel.Decode(as, file, testdata(t, file))
+			require.ErrorContains(t, err, "is one of the "+kind+" rules", "%s as %v", file, as)
 		}
 	}
 	// Those without a telling key are refused for what is missing, never read with a limit of 0.
@@ -251,14 +277,14 @@ func TestOtherKinds(t *testing.T) {
 
 func TestUnsupportedKinds(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []sentinel.Kind{sentinel.System, sentinel.Authority, sentinel.Gateway, sentinel.Outlier, 0, 99} {
+	for _, kind := range []sentinel.Kind{sentinel.Outlier, 0, 99} {
 		_, err := sentinel.Decoder(kind)("x.json", []byte("[]"))
 		require.ErrorIs(t, err, sentinel.ErrUnsupported, kind)
 		_, _, err = sentinel.Encode(sentinel.Java, kind, cordon.Rules{})
 		require.ErrorIs(t, err, sentinel.ErrUnsupported, kind)
 	}
-	_, err := sentinel.Decode(sentinel.System, "s.json", testdata(t, "T17.system.json"))
-	require.EqualError(t, err, "s.json: system rules of Sentinel are not supported yet; want flow, breaker, isolation or param")
+	_, err := sentinel.Decode(sentinel.Outlier, "s.json", []byte("[]"))
+	require.EqualError(t, err, "s.json: outlier rules of Sentinel are not supported yet; want one of flow, breaker, isolation, param, system, authority, gateway, api")
 }
 
 // testdata returns a document.

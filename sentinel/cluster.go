@@ -51,9 +51,9 @@ func (r *reader) readCluster(fallback bool) (javaCluster, *reader) {
 	}
 	const globally = 1
 	if c.thresholdType == globally {
-		r.warn("clusterMode", "", "the limit is one for the whole cluster, but cordon has no token server: each process counts by itself and may use all of it")
+		r.warn("clusterMode", "", "counted locally until a quota store is configured: the limit is one for the whole cluster, and each process may use all of it")
 	} else {
-		r.warn("clusterMode", "", "cordon has no token server: each process counts by itself, to the same limit")
+		r.warn("clusterMode", "", "counted locally until a quota store is configured: each process counts by itself, to the same limit")
 	}
 	return c, in
 }

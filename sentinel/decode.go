@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	cordon "github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/rule"
@@ -75,6 +77,35 @@ func (d *decoder) read(data []byte) error {
 	if err := d.checkKind(); err != nil {
 		return err
 	}
+	take := d.takeArray
+	if d.dialect == CRD || d.dialect == Auto && isCRD(data) {
+		take = d.takeObjects
+	}
+	if err := take(data); err != nil {
+		return err
+	}
+	for i := range d.doc.Elements {
+		d.convert(&d.doc.Elements[i])
+	}
+	d.collapse()
+	if d.doc.Kind == Gateway {
+		d.warnModes()
+	}
+	d.warnStrays()
+	d.identify()
+	for i := range d.doc.Elements {
+		e := &d.doc.Elements[i]
+		e.Position = shifted(e.Position, e.lines)
+		for j := range e.Problems {
+			e.Problems[j].Position = shifted(e.Problems[j].Position, e.lines)
+		}
+		d.doc.Problems = append(d.doc.Problems, e.Problems...)
+	}
+	return nil
+}
+
+// takeArray takes the elements of an array, and tells their dialects.
+func (d *decoder) takeArray(data []byte) error {
 	root, err := d.parse(data)
 	if err != nil {
 		return err
@@ -89,17 +120,25 @@ func (d *decoder) read(data []byte) error {
 	if err := d.foreign(); err != nil {
 		return err
 	}
-	if err := d.tellDialects(); err != nil {
+	return d.tellDialects()
+}
+
+// takeObjects takes the rules of objects of Kubernetes.
+func (d *decoder) takeObjects(data []byte) error {
+	if err := d.checkEmpty(data); err != nil {
 		return err
 	}
-	for i := range d.doc.Elements {
-		d.convert(&d.doc.Elements[i])
+	d.keys = crdKeysOf(d.doc.Kind)
+	rules, err := d.crdRules(data)
+	if err != nil {
+		return err
 	}
-	d.collapse()
-	d.warnStrays()
-	d.identify()
-	for i := range d.doc.Elements {
-		d.doc.Problems = append(d.doc.Problems, d.doc.Elements[i].Problems...)
+	d.doc.Dialect = CRD
+	d.doc.Elements = make([]Element, len(rules))
+	for i, r := range rules {
+		e := d.newElement(i, r.node)
+		e.Dialect, e.lines = CRD, r.lines
+		d.doc.Elements[i] = e
 	}
 	return nil
 }
@@ -107,21 +146,31 @@ func (d *decoder) read(data []byte) error {
 func (d *decoder) checkKind() error {
 	kind := d.doc.Kind
 	if kind.Supported() {
-		if kind == Isolation && d.dialect == Java {
+		switch {
+		case kind == Isolation && d.dialect == Java:
 			return d.refuse(rule.Position{}, "kind flow", "Sentinel Java has no isolation rules: it limits concurrency by flow rules of grade 0")
+		case kind.javaOnly() && d.dialect != Java && d.dialect != Auto:
+			return d.refuse(rule.Position{}, "dialect java", "only Sentinel Java has %v rules", kind)
 		}
 		return nil
 	}
-	p := d.refuse(rule.Position{}, "flow, breaker, isolation or param", "%v rules of Sentinel are not supported yet", kind)
+	p := d.refuse(rule.Position{}, "one of "+strings.Join(kindNames[Flow:Outlier], ", "), "%v rules of Sentinel are not supported yet", kind)
 	return &documentError{p, ErrUnsupported}
 }
 
 const wantArray = "an array of rules; [] if there are to be none"
 
+func (d *decoder) checkEmpty(data []byte) error {
+	if len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\uFEFF")))) > 0 {
+		return nil
+	}
+	return &documentError{d.refuse(rule.Position{}, wantArray, "the document is empty, which does not clear the rules"), ErrEmpty}
+}
+
 // parse returns the document's root, which is a list.
 func (d *decoder) parse(data []byte) (*rule.Node, error) {
-	if len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\uFEFF")))) == 0 {
-		return nil, &documentError{d.refuse(rule.Position{}, wantArray, "the document is empty, which does not clear the rules"), ErrEmpty}
+	if err := d.checkEmpty(data); err != nil {
+		return nil, err
 	}
 	// Repeated keys are no fault to either Sentinel: the last one counts.
 	root, err := rule.ParseJSON(data, rule.ParseOptions{Lenient: d.dialect != Go, AllowDuplicates: true})
@@ -156,11 +205,28 @@ func (d *decoder) foreign() error {
 				return d.otherKind(e, m.field.Pos, s.kind, "has the key "+s.name)
 			}
 		}
-		if e.isAuthority() {
+		if d.doc.Kind != Authority && e.isAuthority() {
 			return d.otherKind(e, e.Position, Authority, "has limitApp and strategy and no limit")
+		}
+		if kind, limit := d.foreignLimit(e); kind != 0 {
+			return d.otherKind(e, e.Position, kind, "has the key "+limit)
 		}
 	}
 	return nil
+}
+
+// foreignLimit returns the kind of a rule with a limit where rules have no such limits, and the limit's key; 0 if it has none.
+func (d *decoder) foreignLimit(e *Element) (Kind, string) {
+	if kind := d.doc.Kind; kind != System && kind != Authority && kind != API {
+		return 0, ""
+	}
+	keys := folded(ruleNode(e.node))
+	for _, limit := range []string{"count", "threshold"} {
+		if kinds := kindsOfRule(keys); keys[limit] && len(kinds) > 0 && !slices.Contains(kinds, d.doc.Kind) {
+			return kinds[0], limit
+		}
+	}
+	return 0, ""
 }
 
 // isAuthority reports whether the element is an authority rule by what it has and what it has not: these have no key of their own.
@@ -172,7 +238,7 @@ func (e *Element) isAuthority() bool {
 			limitApp = true
 		case "strategy":
 			strategy = true
-		case "count", "grade", "controlBehavior", "refResource", "threshold", "timeWindow", "retryTimeoutMs":
+		case "count", "grade", "controlBehavior", "refResource", "threshold", "timeWindow", "retryTimeoutMs", "metricType", "triggerCount":
 			return false
 		}
 	}
@@ -208,8 +274,11 @@ func (d *decoder) tellDialects() error {
 				"the document mixes dialects: element %d is %s, and element %d is %s", teller.Index, teller.evidence(), e.Index, e.evidence())
 		}
 	}
-	if d.doc.Kind == Isolation {
+	switch {
+	case d.doc.Kind == Isolation:
 		d.doc.Dialect = Go
+	case d.doc.Kind.javaOnly():
+		d.doc.Dialect = Java
 	}
 	return nil
 }
@@ -236,6 +305,8 @@ func (d *decoder) tellDialect(e *Element) {
 			"only Sentinel Java has this key: this is a Java flow rule, which limits concurrency with grade 0, and no isolation rule")
 	case d.doc.Kind == Isolation:
 		e.Dialect = Go
+	case d.doc.Kind.javaOnly():
+		e.Dialect = Java
 	case java != nil && golang != nil:
 		r.faultAt(golang.field.Pos, golang.key.name, "one dialect's keys, or WithDialect",
 			"only sentinel-golang has this key, and only Sentinel Java has %s: the dialect cannot be told", java.key.name)
@@ -244,8 +315,11 @@ func (d *decoder) tellDialect(e *Element) {
 	case golang != nil:
 		e.Dialect = Go
 	default:
-		r.faultAt(e.Position, "", "count (Sentinel Java) or threshold (sentinel-golang)",
-			"the rule has no limit, and no key that tells whether it is Sentinel Java's or sentinel-golang's")
+		want := "count (Sentinel Java) or threshold (sentinel-golang)"
+		if d.doc.Kind == System {
+			want = "a limit such as qps (Sentinel Java), or metricType and triggerCount (sentinel-golang)"
+		}
+		r.faultAt(e.Position, "", want, "the rule has no limit, and no key that tells whether it is Sentinel Java's or sentinel-golang's")
 	}
 }
 
@@ -260,28 +334,65 @@ func (d *decoder) convert(e *Element) {
 	r.identity()
 	switch {
 	case e.Dialect == Auto:
-	case d.doc.Kind == Isolation:
-		r.goIsolation()
-	case d.doc.Kind == Flow && e.Dialect == Java:
-		r.javaFlow()
-	case d.doc.Kind == Flow:
-		r.goFlow()
-	case d.doc.Kind == Param && e.Dialect == Java:
-		r.javaParam()
-	case d.doc.Kind == Param:
-		r.goParam()
-	case e.Dialect == Java:
-		r.javaBreaker()
+	case e.Dialect == CRD:
+		if r.fromCRD() {
+			r.golang()
+		}
+	case d.doc.Kind == System && e.Dialect == Java:
+		r.javaSystem() // which makes parts
+		return
+	case e.Dialect == Java && d.doc.Kind != Isolation:
+		r.java()
 	default:
-		r.goBreaker()
+		r.golang()
 	}
 	if !e.OK() {
 		e.Rules = cordon.Rules{}
 	}
+	e.parts = []part{{kind: e.native, match: e.match, id: e.ID, made: e.OK()}}
 }
 
-// collapse drops rules that Java holds for the same as an earlier one (equal in all but the id), as Java does.
+func (r *reader) java() {
+	switch r.d.doc.Kind {
+	case Flow:
+		r.javaFlow()
+	case Param:
+		r.javaParam()
+	case Authority:
+		r.javaAuthority()
+	case Gateway:
+		r.javaGateway()
+	case API:
+		r.javaAPI()
+	default:
+		r.javaBreaker()
+	}
+}
+
+func (r *reader) golang() {
+	switch r.d.doc.Kind {
+	case Flow:
+		r.goFlow()
+	case Param:
+		r.goParam()
+	case System:
+		r.goSystem()
+	case Isolation:
+		r.goIsolation()
+	default:
+		r.goBreaker()
+	}
+}
+
+// collapse drops rules of which Java takes only an earlier one, as Java does: those that are equal in all but the id, and authority rules and APIs for the same resource or of the same name.
 func (d *decoder) collapse() {
+	why := "the rule is equal to element %d and left out, as Sentinel Java does"
+	switch d.doc.Kind {
+	case Authority:
+		why = "element %d is for the same resource, and Sentinel Java takes only the first authority rule of a resource; this one is left out"
+	case API:
+		why = "element %d has the same name, and Sentinel Java takes only one API of a name; this one is left out"
+	}
 	first := make(map[any]int)
 	for i := range d.doc.Elements {
 		e := &d.doc.Elements[i]
@@ -289,8 +400,9 @@ func (d *decoder) collapse() {
 			continue
 		}
 		if of, twice := first[e.likeness]; twice {
-			d.reader(e).warnAt(e.Position, "", "", "the rule is equal to element %d and left out, as Sentinel Java does", of)
+			d.reader(e).warnAt(e.Position, "", "", why, of)
 			e.Rules = cordon.Rules{}
+			e.parts[0].made = false
 			continue
 		}
 		first[e.likeness] = i
@@ -340,5 +452,5 @@ func (d *decoder) knows(e *Element, m *member) bool {
 	case Go:
 		return m.key.owner != javaOnly
 	}
-	return true
+	return true // of Kubernetes' keys all are in the table
 }

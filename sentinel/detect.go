@@ -27,19 +27,36 @@ var wordKinds = map[string]Kind{
 	"authority":      Authority,
 	"gateway":        Gateway,
 	"gatewayflow":    Gateway,
+	"gwflow":         Gateway,
+	"api":            API,
+	"apis":           API,
+	"gatewayapi":     API,
+	"gatewayapis":    API,
+	"apidefinition":  API,
+	"apidefinitions": API,
+	"apigroup":       API,
+	"apigroups":      API,
+	"gwapigroup":     API,
 	"outlier":        Outlier,
 }
 
 // KindOf tells the kind of a document by its file's name or data id (app-flow-rules, orders.degrade.json, IsolationRule.json), else by keys
 // that only one kind has. The document n may be nil if there is only a name. The error is ErrKindUnknown, and says what to ask for.
-// The kind need not be a supported one.
+// The kind need not be a supported one. What an object of Kubernetes is it says itself, whatever the name is; for a file of several see KindsOfCRD.
 func KindOf(name string, n *rule.Node) (Kind, error) {
-	if kind := kindOfName(name); kind != 0 {
+	if kind, ok := kindOfObject(n); ok && kind != 0 {
+		return kind, nil
+	}
+	kind, sure := kindOfName(name)
+	if sure {
 		return kind, nil
 	}
 	kinds := kindsOfKeys(n)
 	if len(kinds) == 1 {
 		return kinds[0], nil
+	}
+	if kind != 0 && len(kinds) == 0 {
+		return kind, nil
 	}
 	may := "the name has none of the words flow, degrade, isolation ..., and no key decides"
 	if len(kinds) > 1 {
@@ -48,23 +65,29 @@ func KindOf(name string, n *rule.Node) (Kind, error) {
 	return 0, fmt.Errorf("%s: %w: %s; want the kind to be said, or a name such as app.flow.json", name, ErrKindUnknown, may)
 }
 
-// kindOfName takes the last word that names a kind, because an application's name comes first (flow-service-degrade-rules).
-func kindOfName(name string) Kind {
-	var kind Kind
+// kindOfName takes the last word that names a kind, because an application's name comes first (flow-service-degrade-rules). It is not sure of the
+// word api alone, as in orders-api.json.
+func kindOfName(name string) (kind Kind, sure bool) {
 	previous := ""
 	for _, word := range words(filepath.Base(name)) {
 		word = strings.TrimSuffix(strings.TrimSuffix(word, "s"), "rule")
-		if k := wordKinds[previous+word]; k != 0 && word == "flow" {
-			kind = k // param-flow, gateway-flow
-		} else if k := wordKinds[word]; k != 0 {
-			kind = k
-			if word == "flow" && wordKinds[previous] == Param {
-				kind = Param // hotspot-flow
+		switch k := wordKinds[word]; {
+		case word == "api":
+			if previous == "gateway" || previous == "gw" || !sure {
+				kind, sure = API, previous == "gateway" || previous == "gw"
 			}
+		case previous == "api" && (word == "definition" || word == "group"):
+			kind, sure = API, true
+		case word == "flow" && wordKinds[previous+word] != 0:
+			kind, sure = wordKinds[previous+word], true // param-flow, gateway-flow
+		case word == "flow" && wordKinds[previous] == Param:
+			kind, sure = Param, true // hotspot-flow
+		case k != 0:
+			kind, sure = k, true
 		}
 		previous = word
 	}
-	return kind
+	return kind, sure
 }
 
 // words splits a name at signs and at capitals, in lower case.
@@ -121,6 +144,8 @@ func kindsOfRule(keys map[string]bool) []Kind {
 		return []Kind{Flow}
 	case keys["threshold"]:
 		return []Kind{Flow, Isolation}
+	case keys["metrictype"] && keys["adaptivestrategy"]:
+		return []Kind{System} // an old one, of which nothing is left
 	case keys["limitapp"] && keys["strategy"]:
 		return []Kind{Authority}
 	}

@@ -35,7 +35,15 @@ func TestKindOfName(t *testing.T) {
 		"SystemRule2.json":                    sentinel.System,
 		"app-authority-rules":                 sentinel.Authority,
 		"app-gateway-flow-rules":              sentinel.Gateway,
-		"app-gateway-api-definition-rules":    sentinel.Gateway,
+		"app-gateway-api-definition-rules":    sentinel.API,
+		"app-gateway-api-rules":               sentinel.API,
+		"app-gw-api-group-rules":              sentinel.API,
+		"app-gw-flow":                         sentinel.Gateway,
+		"ApiDefinitions.json":                 sentinel.API,
+		"shop.apis.json":                      sentinel.API,
+		"orders-api-flow-rules":               sentinel.Flow,
+		"orders-api-system-rules":             sentinel.System,
+		"gateway-api/flow.json":               sentinel.Flow,
 		"outlier.json":                        sentinel.Outlier,
 		"WORKFLOW-DEGRADE-RULES":              sentinel.Breaker,
 		"workflows/orders-IsolationRule.json": sentinel.Isolation,
@@ -63,12 +71,14 @@ func TestKindOfKeys(t *testing.T) {
 		`[{"resource":"r","paramIdx":0,"count":1}]`:                         sentinel.Param,
 		`[{"app":"x","rule":{"resource":"r","paramIdx":0,"count":1}}]`:      sentinel.Param,
 		`[{"qps":1}]`: sentinel.System,
-		`[{"metricType":3,"triggerCount":1,"strategy":1}]`:                   sentinel.System,
-		`[{"resource":"r","limitApp":"a","strategy":0}]`:                     sentinel.Authority,
-		`[{"resource":"r","count":1,"resourceMode":0}]`:                      sentinel.Gateway,
-		`[{"apiName":"r","predicateItems":[]}]`:                              sentinel.Gateway,
-		`[{"retryTimeoutMs":1,"enableActiveRecovery":true}]`:                 sentinel.Outlier,
-		`[{"resource":"r","threshold":1},{"metricType":1,"triggerCount":1}]`: sentinel.System,
+		`[{"metricType":3,"triggerCount":1,"strategy":1}]`:                       sentinel.System,
+		`[{"resource":"r","limitApp":"a","strategy":0}]`:                         sentinel.Authority,
+		`[{"resource":"r","count":1,"resourceMode":0}]`:                          sentinel.Gateway,
+		`[{"apiName":"r","predicateItems":[]}]`:                                  sentinel.API,
+		`[{"metricType":0,"adaptiveStrategy":1}]`:                                sentinel.System,
+		`{"apiVersion":"datasource.sentinel.io/v1alpha1","kind":"HotspotRules"}`: sentinel.Param,
+		`[{"retryTimeoutMs":1,"enableActiveRecovery":true}]`:                     sentinel.Outlier,
+		`[{"resource":"r","threshold":1},{"metricType":1,"triggerCount":1}]`:     sentinel.System,
 	} {
 		kind, err := sentinel.KindOf("rules.json", node(t, text))
 		require.NoError(t, err, text)
@@ -123,13 +133,13 @@ func TestNames(t *testing.T) {
 	require.NoError(t, k.UnmarshalText([]byte("Degrade")))
 	require.Equal(t, sentinel.Breaker, k)
 	require.EqualError(t, k.UnmarshalText([]byte("x")),
-		`sentinel: no kind of rules "x"; want one of flow, breaker, isolation, param, system, authority, gateway, outlier`)
+		`sentinel: no kind of rules "x"; want one of flow, breaker, isolation, param, system, authority, gateway, api, outlier`)
 	for _, bad := range []sentinel.Kind{0, 99} {
 		_, err := bad.MarshalText()
 		require.Error(t, err)
 		require.Contains(t, bad.String(), "Kind(")
 	}
-	for d := sentinel.Auto; d <= sentinel.Go; d++ {
+	for d := sentinel.Auto; d <= sentinel.CRD; d++ {
 		text, err := d.MarshalText()
 		require.NoError(t, err)
 		var back sentinel.Dialect
@@ -140,7 +150,18 @@ func TestNames(t *testing.T) {
 	var d sentinel.Dialect
 	require.NoError(t, d.UnmarshalText([]byte("JAVA")))
 	require.Equal(t, sentinel.Java, d)
-	require.EqualError(t, d.UnmarshalText([]byte("x")), `sentinel: no dialect "x"; want one of auto, java, go`)
+	require.EqualError(t, d.UnmarshalText([]byte("x")), `sentinel: no dialect "x"; want one of auto, java, go, crd`)
+	for _, word := range []string{"crd", "K8s", "kubernetes"} {
+		require.NoError(t, d.UnmarshalText([]byte(word)))
+		require.Equal(t, sentinel.CRD, d)
+	}
+	for word, kind := range map[string]sentinel.Kind{
+		"gateway-flow": sentinel.Gateway, "gw-flow": sentinel.Gateway, "gateway-api": sentinel.API, "gatewayApi": sentinel.API, "apiDefinition": sentinel.API, "api_definitions": sentinel.API,
+		"gw-api-group": sentinel.API, "api": sentinel.API, "param-flow": sentinel.Param,
+	} {
+		require.NoError(t, k.UnmarshalText([]byte(word)))
+		require.Equal(t, kind, k, word)
+	}
 	_, err := sentinel.Dialect(9).MarshalText()
 	require.Error(t, err)
 	require.Equal(t, "Dialect(9)", sentinel.Dialect(9).String())

@@ -30,15 +30,19 @@ type Element struct {
 	Dialect Dialect
 	// ID is the id the element gives, as text; "" if it gives none, or one that an earlier rule of the same kind has.
 	ID string
-	// Resource is the resource's name or expression, as written.
+	// Resource is the resource's name or expression, as written; the API's name for API, "" for System.
 	Resource string
 	// Rules holds the native rule made of it (one at most, of one kind). It is empty if the element has a fault, or repeats another. A rule's ID is ID; without one
 	// it is left empty, for Engine and rule.DeriveIDs to derive, unless a refused rule of the same document would be left
 	// out of their count: then it is the id derived with that rule counted.
+	//
+	// A system rule of Java's is a native rule for each limit that it sets, each good or refused by itself, and with a derived id.
 	Rules cordon.Rules
 	// Problems are its faults, which refuse it, and warnings.
 	Problems rule.Problems
 
+	// kind is the document's.
+	kind Kind
 	// node is the element as written, and members are its fields, those around a nested rule first.
 	node    *rule.Node
 	members []member
@@ -49,10 +53,24 @@ type Element struct {
 	// match is the native rule's, and regex says that it is an expression.
 	match rule.Match
 	regex bool
-	// ruleID is the rule's id, or the one it would have had; "" without a resource.
-	ruleID string
-	// likeness is equal for rules that Java takes for the same; nil if it takes none.
+	// parts are the native rules that it is, or would be if it were not refused: one, but for system rules of Java's. None if the element is no object.
+	parts []part
+	// lines is how many lines stand before the YAML document that it is in, from which positions count until the document is read.
+	lines int
+	// likeness is equal for rules of which Java takes only one; nil if it takes all.
 	likeness any
+}
+
+// A part is a native rule that an element has, or would have if it were not refused.
+type part struct {
+	kind string
+	// field is the key of the field that is the rule, where the element is several; "" if all of the element is.
+	field string
+	match rule.Match
+	// id is the id that the element gives it, and ruleID the rule's, or the one it would have had; "" without a resource.
+	id, ruleID string
+	// made says that there is a rule.
+	made bool
 }
 
 // A member is a field of an element.
@@ -92,13 +110,16 @@ func (d *Document) Rules() cordon.Rules {
 		all.Concurrency = append(all.Concurrency, r.Concurrency...)
 		all.Breaker = append(all.Breaker, r.Breaker...)
 		all.Param = append(all.Param, r.Param...)
+		all.System = append(all.System, r.System...)
+		all.Authority = append(all.Authority, r.Authority...)
+		all.APIGroup = append(all.APIGroup, r.APIGroup...)
 	}
 	return all
 }
 
 // newElement takes an array's element apart. Nothing is judged yet.
 func (d *decoder) newElement(index int, n *rule.Node) Element {
-	e := Element{Index: index, Position: n.Pos, node: n}
+	e := Element{Index: index, Position: n.Pos, kind: d.doc.Kind, node: n}
 	inner := ruleNode(n)
 	e.nested = inner != n
 	e.members = make([]member, 0, len(n.Fields)+len(inner.Fields))

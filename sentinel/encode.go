@@ -6,8 +6,13 @@ import (
 	"slices"
 
 	cordon "github.com/cordon-go/cordon"
+	"github.com/cordon-go/cordon/apigroup"
+	"github.com/cordon-go/cordon/authority"
+	"github.com/cordon-go/cordon/breaker"
+	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
+	"github.com/cordon-go/cordon/system"
 )
 
 // Encode writes the rules that belong in a document of the given kind and dialect, and lists what the dialect cannot say of them. In
@@ -24,7 +29,7 @@ func Encode(dialect Dialect, kind Kind, rules cordon.Rules) ([]byte, []Loss, err
 	}
 	slots := make([]slot, len(entries))
 	for i := range entries {
-		slots[i].now = &entries[i]
+		slots[i].now = []*entry{&entries[i]}
 	}
 	data, lost := writeSlots(dialect, slots)
 	return data, lost, nil
@@ -48,19 +53,25 @@ func (d *Document) Encode(rules cordon.Rules) ([]byte, []Loss, error) {
 	var slots []slot
 	for i := range d.Elements {
 		e := &d.Elements[i]
-		key := ruleKey{e.native, e.ruleID}
-		if now := byID[key]; now != nil || !e.OK() {
-			s := slot{e, now}
-			if s.keeps() {
-				now.losses.omitted, now.losses.list = false, nil // nothing is said anew
-			}
-			slots = append(slots, s)
+		s := slot{e, make([]*entry, len(e.parts))}
+		for n, p := range e.parts {
+			key := ruleKey{p.kind, p.ruleID}
+			s.now[n] = byID[key]
 			delete(byID, key)
 		}
+		if len(s.rules()) == 0 && e.OK() {
+			continue
+		}
+		if s.keeps() {
+			for _, now := range s.rules() {
+				now.losses.omitted, now.losses.list = false, nil // nothing is said anew
+			}
+		}
+		slots = append(slots, s)
 	}
 	for i := range entries {
 		if now := &entries[i]; byID[now.key] == now {
-			slots = append(slots, slot{nil, now})
+			slots = append(slots, slot{nil, []*entry{now}})
 		}
 	}
 	data, lost := writeSlots(d.Dialect, slots)
@@ -80,10 +91,22 @@ type entry struct {
 // ruleKey identifies a rule among those of all kinds.
 type ruleKey struct{ kind, id string }
 
-// slot is one place in a document to write: a rule, the element it came from, or both. An element without a rule was refused, and stays.
+// slot is one place in a document to write: rules, the element they came from, or both. An element without a rule was refused, and stays.
 type slot struct {
-	e   *Element
-	now *entry
+	e *Element
+	// now are the rules of the element's parts, nil for those that have none; without an element it is one rule.
+	now []*entry
+}
+
+// rules are the rules that there are.
+func (s slot) rules() []*entry {
+	var all []*entry
+	for _, now := range s.now {
+		if now != nil {
+			all = append(all, now)
+		}
+	}
+	return all
 }
 
 // writeSlots writes a document.
@@ -96,67 +119,118 @@ func writeSlots(dialect Dialect, slots []slot) ([]byte, []Loss) {
 		lost  []Loss
 	)
 	for _, s := range slots {
-		if s.now == nil {
-			nodes = append(nodes, s.e.node)
-			continue
+		if n := s.node(dialect); n != nil {
+			nodes = append(nodes, n)
 		}
-		if !s.now.losses.omitted {
-			nodes = append(nodes, s.node(dialect))
+		for _, now := range s.rules() {
+			lost = append(lost, now.losses.list...)
 		}
-		lost = append(lost, s.now.losses.list...)
 	}
 	return writeArray(nodes), lost
 }
 
-// node is what is written for the slot's rule.
+// node is what is written for the slot's rules; nil if that is nothing.
 func (s slot) node(dialect Dialect) *rule.Node {
-	switch {
-	case s.e == nil || s.e.Dialect != dialect: // keys of both dialects in one rule would make it unreadable
-		return s.now.object.node()
-	case s.keeps() && !s.now.object.says("id"):
-		return s.e.node
-	default:
-		return s.now.object.over(s.e)
+	var written []object
+	for _, now := range s.rules() {
+		if !now.losses.omitted {
+			written = append(written, now.object)
+		}
 	}
+	o := merged(written)
+	switch {
+	case s.e == nil || s.e.Dialect != dialect && len(s.rules()) > 0: // keys of both dialects in one rule would make it unreadable
+		if len(written) == 0 {
+			return nil
+		}
+		return o.node()
+	case len(s.rules()) == 0 && !s.e.madeAny():
+		if s.e.Dialect == CRD {
+			return nil // which is no form to write
+		}
+		return s.e.node
+	case len(s.rules()) > 0 && len(written) == 0:
+		return nil
+	case s.keeps() && !o.says("id"):
+		return s.e.node
+	case s.e.several():
+		o = merged(append(written, noSystemLimits()))
+	}
+	return o.over(s.e)
 }
 
-// keeps reports whether the element still says what the rule is.
-func (s slot) keeps() bool { return s.now != nil && s.e != nil && s.e.holds(s.now) }
+// madeAny reports whether there is a rule of any of the element's parts.
+func (e *Element) madeAny() bool { return e.made(len(e.parts)) > 0 }
 
-// holds reports whether the element still says what the rule is.
-func (e *Element) holds(now *entry) bool {
-	for _, f := range e.Rules.Flow {
-		return now.rule == any(f.WithID(e.ruleID))
+// several reports whether the element's fields are rules by themselves.
+func (e *Element) several() bool { return len(e.parts) > 0 && e.parts[0].field != "" }
+
+// keeps reports whether the element still says what the rules are.
+func (s slot) keeps() bool {
+	if s.e == nil || len(s.rules()) == 0 {
+		return false
 	}
-	for _, c := range e.Rules.Concurrency {
-		return now.rule == any(c.WithID(e.ruleID))
+	for n, now := range s.now {
+		if s.e.parts[n].made != (now != nil) || now != nil && !s.e.holds(n, now) {
+			return false
+		}
 	}
-	for _, b := range e.Rules.Breaker {
-		return now.rule == any(b.WithID(e.ruleID))
-	}
-	for _, p := range e.Rules.Param {
-		n, ok := now.rule.(paramflow.Rule)
-		return ok && n.Equal(p.WithID(e.ruleID))
+	return true
+}
+
+// holds reports whether the element still says what the rule of one of its parts is.
+func (e *Element) holds(n int, now *entry) bool {
+	id := e.parts[n].ruleID
+	switch r := now.rule.(type) {
+	case flow.Rule:
+		return r.Equal(e.Rules.Flow[0].WithID(id))
+	case flow.ConcurrencyRule:
+		return r.Equal(e.Rules.Concurrency[0].WithID(id))
+	case breaker.Rule:
+		return r.Equal(e.Rules.Breaker[0].WithID(id))
+	case paramflow.Rule:
+		return r.Equal(e.Rules.Param[0].WithID(id))
+	case authority.Rule:
+		return r.Equal(e.Rules.Authority[0].WithID(id))
+	case apigroup.Group:
+		return r.Equal(e.Rules.APIGroup[0].WithID(id))
+	case system.Rule:
+		return r.Equal(e.Rules.System[e.made(n)].WithID(id))
 	}
 	return false
 }
 
-// encodeElement writes the rule of an element by itself, as if for the first time; an empty object if it has none.
+// encodeElement writes the rules of an element by themselves, as if for the first time; an empty object if it has none.
 func encodeElement(e *Element) object {
-	w := writer{dialect: e.Dialect, l: &losses{}}
+	var objects []object
+	write := func(to func(w *writer)) {
+		w := writer{dialect: e.Dialect, gateway: e.kind == Gateway, l: &losses{}}
+		to(&w)
+		objects = append(objects, w.o)
+	}
 	for _, f := range e.Rules.Flow {
-		w.flow(f)
+		write(func(w *writer) { w.flow(f) })
 	}
 	for _, c := range e.Rules.Concurrency {
-		w.concurrency(c)
+		write(func(w *writer) { w.concurrency(c) })
 	}
 	for _, b := range e.Rules.Breaker {
-		w.breaker(b)
+		write(func(w *writer) { w.breaker(b) })
 	}
 	for _, p := range e.Rules.Param {
-		w.param(p)
+		write(func(w *writer) { w.param(p) })
 	}
-	if !e.empty() && e.ID != "" {
+	for _, s := range e.Rules.System {
+		write(func(w *writer) { w.system(s) })
+	}
+	for _, a := range e.Rules.Authority {
+		write(func(w *writer) { w.authority(a) })
+	}
+	for _, g := range e.Rules.APIGroup {
+		write(func(w *writer) { w.apiGroup(g) })
+	}
+	w := writer{dialect: e.Dialect, o: merged(objects)}
+	if len(objects) > 0 && e.ID != "" && !e.several() {
 		w.id(e.ID)
 	}
 	return w.o
@@ -167,68 +241,91 @@ func entriesOf(dialect Dialect, kind Kind, rules cordon.Rules) ([]entry, error) 
 	switch {
 	case !kind.Supported():
 		return nil, fmt.Errorf("sentinel: cannot write %v rules: %w", kind, ErrUnsupported)
+	case dialect == CRD:
+		return nil, fmt.Errorf("sentinel: resources of Kubernetes are only read, not written; want java or go")
 	case dialect != Java && dialect != Go:
 		return nil, fmt.Errorf("sentinel: cannot write rules in dialect %v; want java or go", dialect)
 	case dialect == Java && kind == Isolation:
 		return nil, fmt.Errorf("sentinel: Sentinel Java has no isolation rules; want kind flow, where it limits concurrency by grade 0")
 	}
-	var (
-		all      []entry
-		problems rule.Problems
-	)
-	if kind == Flow {
-		all = addEntries(all, &problems, dialect, kindFlow, rules.Flow, (*writer).flow)
+	b := batch{dialect: dialect, kind: kind}
+	if kind == Flow || kind == Gateway {
+		addEntries(&b, kindFlow, rules.Flow, (*writer).flow)
 	}
-	if kind == Isolation || kind == Flow && dialect == Java {
-		all = addEntries(all, &problems, dialect, kindConcurrency, rules.Concurrency, (*writer).concurrency)
+	if kind == Isolation || kind == Flow && dialect == Java || kind == Gateway {
+		addEntries(&b, kindConcurrency, rules.Concurrency, (*writer).concurrency)
 	}
 	if kind == Breaker {
-		all = addEntries(all, &problems, dialect, kindBreaker, rules.Breaker, (*writer).breaker)
+		addEntries(&b, kindBreaker, rules.Breaker, (*writer).breaker)
 	}
-	if kind == Param {
-		all = addEntries(all, &problems, dialect, kindParam, rules.Param, (*writer).param)
+	if kind == Param || kind == Gateway {
+		addEntries(&b, kindParam, rules.Param, (*writer).param)
 	}
-	if len(problems) > 0 {
-		return nil, fmt.Errorf("sentinel: cannot write rules that are not valid: %w", problems)
+	if kind == System {
+		addEntries(&b, kindSystem, rules.System, (*writer).system)
 	}
-	return all, nil
+	if kind == Authority {
+		addEntries(&b, kindAuthority, rules.Authority, (*writer).authority)
+	}
+	if kind == API {
+		addEntries(&b, kindAPIGroup, rules.APIGroup, (*writer).apiGroup)
+	}
+	if len(b.problems) > 0 {
+		return nil, fmt.Errorf("sentinel: cannot write rules that are not valid: %w", b.problems)
+	}
+	return b.all, nil
+}
+
+// batch is the rules of a document on their way into it.
+type batch struct {
+	dialect  Dialect
+	kind     Kind
+	all      []entry
+	problems rule.Problems
 }
 
 // addEntries encodes rules of one native kind.
-func addEntries[R rule.Rule[R]](all []entry, problems *rule.Problems, dialect Dialect, kind string, rules []R, write func(*writer, R)) []entry {
+func addEntries[R rule.Rule[R]](b *batch, kind string, rules []R, write func(*writer, R)) {
 	rules = slices.Clone(rules)
 	bad := append(rule.DeriveIDs(kind, rules), faults(kind, rules)...)
 	if len(bad) > 0 {
-		*problems = append(*problems, bad...)
-		return all
+		b.problems = append(b.problems, bad...)
+		return
 	}
 	written := make(map[string]string)
 	for _, r := range rules {
 		meta := r.Meta()
 		e := entry{key: ruleKey{kind, meta.ID}, rule: r, match: meta.Resource, losses: losses{kind: kind, id: meta.ID}}
-		w := writer{dialect: dialect, l: &e.losses}
+		w := writer{dialect: b.dialect, gateway: b.kind == Gateway, l: &e.losses}
 		write(&w, r)
 		e.object = w.o
-		if dialect == Java && kind != kindBreaker {
+		if b.dialect == Java {
 			omitRepetition(written, &e)
 		}
-		all = append(all, e)
+		b.all = append(b.all, e)
 	}
-	return all
 }
 
-// omitRepetition leaves a rule out that is written as one before it, because Java holds these for one. written are the ids by what was written.
+// omitRepetition leaves a rule out of which Java takes only an earlier one: one that is written as that is, and of authority rules and APIs one for the same resource. written are the
+// ids by what was written.
 func omitRepetition(written map[string]string, e *entry) {
-	if e.losses.omitted {
+	if e.losses.omitted || e.key.kind == kindBreaker || e.key.kind == kindSystem {
 		return
 	}
 	var b bytes.Buffer
 	writeNode(&b, e.object.node())
-	if first, twice := written[b.String()]; twice {
-		e.losses.omit("", "as written it is equal to %s, and Sentinel Java holds these for one", first)
+	what, why := b.String(), "as written it is equal to %s, and Sentinel Java holds these for one"
+	switch e.key.kind {
+	case kindAuthority:
+		what, why = e.object.field("resource").Value.Text, "Sentinel Java takes only one authority rule for a resource, and %s is written before"
+	case kindAPIGroup:
+		what, why = e.object.field("apiName").Value.Text, "Sentinel Java takes only one API of a name, and %s is written before"
+	}
+	if first, twice := written[what]; twice {
+		e.losses.omit("", why, first)
 		return
 	}
-	written[b.String()] = e.key.id
+	written[what] = e.key.id
 }
 
 // faults returns what makes rules not valid.
@@ -249,17 +346,23 @@ func faults[R rule.Rule[R]](kind string, rules []R) rule.Problems {
 // it goes on until all that have none are given theirs, or cannot have it written.
 func writeIDs(kind string, dialect Dialect, slots []slot) {
 	var places []place
-	var entries []*entry // nil for a refused element
+	var entries []*entry // nil for what was refused
 	for _, s := range slots {
-		switch {
-		case s.now == nil && s.e.native == kind && s.e.ruleID != "":
-			places, entries = append(places, place{s.e.ID, s.e.match}), append(entries, nil)
-		case s.now != nil && s.now.key.kind == kind && !s.now.losses.omitted:
-			p := place{match: s.now.match}
-			if s.e != nil && s.e.Dialect == dialect && s.e.ID == s.now.key.id {
-				p.id = s.e.ID // it is there already
+		for n, now := range s.now {
+			var of part
+			if s.e != nil {
+				of = s.e.parts[n]
 			}
-			places, entries = append(places, p), append(entries, s.now)
+			switch {
+			case now == nil && !of.made && of.kind == kind && of.ruleID != "":
+				places, entries = append(places, place{of.id, of.match}), append(entries, nil)
+			case now != nil && now.key.kind == kind && !now.losses.omitted:
+				p := place{match: now.match}
+				if s.e != nil && s.e.Dialect == dialect && of.id == now.key.id {
+					p.id = of.id // it is there already
+				}
+				places, entries = append(places, p), append(entries, now)
+			}
 		}
 	}
 	var derived []place
@@ -268,7 +371,7 @@ func writeIDs(kind string, dialect Dialect, slots []slot) {
 		derived = slices.Clone(places)
 		rule.DeriveIDs(kind, derived)
 		for i, now := range entries {
-			if now != nil && derived[i].id != now.key.id && dialect.hasID(now.key.id) {
+			if now != nil && derived[i].id != now.key.id && dialect.hasID(now.key) {
 				places[i].id, again = now.key.id, true
 				w := writer{dialect: dialect, o: now.object}
 				w.id(now.key.id)

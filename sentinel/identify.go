@@ -10,10 +10,13 @@ const (
 	kindConcurrency = "concurrency"
 	kindBreaker     = "breaker"
 	kindParam       = "param"
+	kindSystem      = "system"
+	kindAuthority   = "authority"
+	kindAPIGroup    = "apiGroup"
 )
 
 // nativeKinds are the kinds of rules that documents hold.
-var nativeKinds = []string{kindFlow, kindConcurrency, kindBreaker, kindParam}
+var nativeKinds = []string{kindFlow, kindConcurrency, kindBreaker, kindParam, kindSystem, kindAuthority, kindAPIGroup}
 
 // nativeKind is the native kind of a document's rules, as far as the document's kind tells.
 func nativeKind(k Kind) string {
@@ -24,6 +27,12 @@ func nativeKind(k Kind) string {
 		return kindConcurrency
 	case Param:
 		return kindParam
+	case System:
+		return kindSystem
+	case Authority:
+		return kindAuthority
+	case API:
+		return kindAPIGroup
 	default:
 		return kindFlow
 	}
@@ -51,69 +60,104 @@ func (d *decoder) identify() {
 	for i := range d.doc.Elements {
 		e := &d.doc.Elements[i]
 		for j := range e.Problems {
-			e.Problems[j].Kind, e.Problems[j].RuleID = e.native, e.ruleID
+			p := &e.Problems[j]
+			p.Kind = e.native
+			if of := e.partOf(p.Field); of != nil {
+				p.Kind, p.RuleID = of.kind, of.ruleID
+			}
 		}
 	}
 }
 
+// partOf returns the part that a field belongs to, nil if it belongs to none in particular.
+func (e *Element) partOf(field string) *part {
+	for i := range e.parts {
+		if p := &e.parts[i]; p.field == field || p.field == "" {
+			return p
+		}
+	}
+	return nil
+}
+
 func (d *decoder) identifyKind(kind string) {
+	type owned struct {
+		e *Element
+		n int // of the part
+	}
 	var (
-		elements []*Element
-		places   []place
-		refused  bool
-		given    = make(map[string]int)
+		owners  []owned
+		places  []place
+		refused bool
+		given   = make(map[string]int)
 	)
 	for i := range d.doc.Elements {
 		e := &d.doc.Elements[i]
 		ok := e.OK()
-		if e.native != kind || ok && e.empty() || e.ID == "" && e.Resource == "" {
-			continue
-		}
-		if e.ID != "" {
-			first, twice := given[e.ID]
-			if twice {
-				d.giveUpID(e, first)
-			} else {
-				given[e.ID] = i
+		for n := range e.parts {
+			p := &e.parts[n]
+			if p.kind != kind || ok && !p.made || p.id == "" && p.match == rule.Name("") {
+				continue
 			}
+			if p.id != "" {
+				first, twice := given[p.id]
+				if twice {
+					d.giveUpID(e, p, first)
+				} else {
+					given[p.id] = i
+				}
+			}
+			refused = refused || !p.made
+			owners = append(owners, owned{e, n})
+			places = append(places, place{p.id, p.match})
 		}
-		refused = refused || !ok
-		elements = append(elements, e)
-		places = append(places, place{e.ID, e.match})
 	}
 	rule.DeriveIDs(kind, places)
-	for i, e := range elements {
-		e.ruleID = places[i].id
-		if refused {
-			e.setID(e.ruleID)
+	for i, o := range owners {
+		p := &o.e.parts[o.n]
+		p.ruleID = places[i].id
+		if refused && p.made {
+			o.e.setID(o.n, p.ruleID)
 		}
 	}
 }
 
 // giveUpID takes an id away that an earlier rule has: to Sentinel ids mean nothing, but cordon knows rules by them.
-func (d *decoder) giveUpID(e *Element, first int) {
+func (d *decoder) giveUpID(e *Element, p *part, first int) {
 	d.reader(e).warn("id", "each id once", "element %d has the id %q too; here it is not used", first, e.ID)
-	e.ID = ""
-	e.setID("")
+	e.ID, p.id = "", ""
+	if p.made {
+		e.setID(0, "") // only elements of one part give their rule an id
+	}
 }
 
-// empty reports whether no native rule was made of the element.
-func (e *Element) empty() bool {
-	return len(e.Rules.Flow)+len(e.Rules.Concurrency)+len(e.Rules.Breaker)+len(e.Rules.Param) == 0
+// setID sets the id of the native rule of a part, which there is.
+func (e *Element) setID(n int, id string) {
+	r := &e.Rules
+	switch e.parts[n].kind {
+	case kindFlow:
+		r.Flow[0].ID = id
+	case kindConcurrency:
+		r.Concurrency[0].ID = id
+	case kindBreaker:
+		r.Breaker[0].ID = id
+	case kindParam:
+		r.Param[0].ID = id
+	case kindAuthority:
+		r.Authority[0].ID = id
+	case kindAPIGroup:
+		r.APIGroup[0].ID = id
+	case kindSystem:
+		r.System[e.made(n)].ID = id
+	}
 }
 
-// setID sets the id of the native rule, if there is one.
-func (e *Element) setID(id string) {
-	for i := range e.Rules.Flow {
-		e.Rules.Flow[i].ID = id
+// made returns how many rules were made of the parts before one.
+func (e *Element) made(n int) int {
+	count := 0
+	for _, p := range e.parts[:n] {
+		if p.made {
+			count++
+		}
 	}
-	for i := range e.Rules.Concurrency {
-		e.Rules.Concurrency[i].ID = id
-	}
-	for i := range e.Rules.Breaker {
-		e.Rules.Breaker[i].ID = id
-	}
-	for i := range e.Rules.Param {
-		e.Rules.Param[i].ID = id
-	}
+	return count
 }

@@ -73,10 +73,60 @@ var (
 		keyGroup{goOnly, "paramIndex paramKey threshold metricType paramsMaxCapacity specificItems"},
 		keyGroup{entityOnly, entityKeys},
 	)
+	systemKeys = newKeyTable(
+		keyGroup{both, "id resource"},
+		keyGroup{javaOnly, "highestSystemLoad highestCpuUsage qps avgRt maxThread limitApp regex"},
+		keyGroup{goOnly, "metricType triggerCount strategy"},
+		keyGroup{entityOnly, entityKeys},
+		keyGroup{retired, "adaptiveStrategy"},
+	)
+	// Only Java has rules of the following kinds.
+	authorityKeys = newKeyTable(
+		keyGroup{both, "id resource regex"},
+		keyGroup{javaOnly, "limitApp strategy"},
+		keyGroup{entityOnly, entityKeys},
+	)
+	gatewayKeys = newKeyTable(
+		keyGroup{both, "id resource controlBehavior"},
+		keyGroup{javaOnly, "resourceMode grade count intervalSec burst maxQueueingTimeoutMs paramItem"},
+		keyGroup{entityOnly, entityKeys + " interval intervalUnit"},
+	)
+	apiKeys = newKeyTable(
+		keyGroup{both, "id"},
+		keyGroup{javaOnly, "apiName predicateItems"},
+		keyGroup{entityOnly, entityKeys},
+	)
+	gatewayParamKeys = newKeyTable(keyGroup{javaOnly, "index parseStrategy fieldName pattern matchStrategy"})
+	predicateKeys    = newKeyTable(keyGroup{javaOnly, "pattern matchStrategy"})
+
 	javaItemKeys = newKeyTable(keyGroup{javaOnly, "object count classType"})
 	goItemKeys   = newKeyTable(keyGroup{goOnly, "valKind valStr threshold"})
 	clusterKeys  = newKeyTable(keyGroup{javaOnly, "flowId thresholdType fallbackToLocalWhenFail strategy sampleCount windowIntervalMs " +
 		"resourceTimeout resourceTimeoutStrategy acquireRefuseStrategy clientOfflineTime"})
+)
+
+// The keys of the rules in resources of Kubernetes: fewer than Go's, with words where these have numbers.
+var (
+	crdFlowKeys = newKeyTable(
+		keyGroup{both, "id resource refResource controlBehavior maxQueueingTimeMs warmUpPeriodSec"},
+		keyGroup{goOnly, "threshold tokenCalculateStrategy relationStrategy warmUpColdFactor statIntervalInMs"},
+	)
+	crdBreakerKeys = newKeyTable(
+		keyGroup{both, "id resource minRequestAmount statIntervalMs"},
+		keyGroup{goOnly, "strategy threshold retryTimeoutMs maxAllowedRtMs"},
+	)
+	crdIsolationKeys = newKeyTable(
+		keyGroup{both, "id resource"},
+		keyGroup{goOnly, "threshold"},
+	)
+	crdParamKeys = newKeyTable(
+		keyGroup{both, "id resource controlBehavior maxQueueingTimeMs burstCount durationInSec"},
+		keyGroup{goOnly, "paramIndex threshold metricType paramsMaxCapacity specificItems"},
+	)
+	crdSystemKeys = newKeyTable(
+		keyGroup{both, "id"},
+		keyGroup{goOnly, "metricType triggerCount strategy"},
+	)
 )
 
 // signatures are keys that only rules of one kind have.
@@ -86,7 +136,8 @@ var signatures = newSignatures(map[Kind]string{
 	Param:     "paramIdx paramIndex paramKey paramFlowItemList specificItems paramsMaxCapacity burstCount durationInSec",
 	System:    "highestSystemLoad highestCpuUsage qps avgRt maxThread triggerCount",
 	Authority: "",
-	Gateway:   "resourceMode paramItem intervalSec maxQueueingTimeoutMs apiName predicateItems",
+	Gateway:   "resourceMode paramItem intervalSec maxQueueingTimeoutMs",
+	API:       "apiName predicateItems",
 	Outlier:   "enableActiveRecovery maxEjectionPercent recoveryIntervalMs recycleIntervalS maxRecoveryAttempts",
 })
 
@@ -114,8 +165,32 @@ func keysOf(k Kind) keyTable {
 		return breakerKeys
 	case Param:
 		return paramKeys
+	case System:
+		return systemKeys
+	case Authority:
+		return authorityKeys
+	case Gateway:
+		return gatewayKeys
+	case API:
+		return apiKeys
 	default:
 		return isolationKeys
+	}
+}
+
+// crdKeysOf returns the keys of a kind that there are resources of Kubernetes for.
+func crdKeysOf(k Kind) keyTable {
+	switch k {
+	case Flow:
+		return crdFlowKeys
+	case Breaker:
+		return crdBreakerKeys
+	case Param:
+		return crdParamKeys
+	case System:
+		return crdSystemKeys
+	default:
+		return crdIsolationKeys
 	}
 }
 

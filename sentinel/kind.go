@@ -13,7 +13,7 @@ var ErrUnsupported = errors.New("this kind of Sentinel rules is not supported ye
 // Kind is what the rules of a document are about.
 type Kind uint8
 
-// The kinds of documents. Flow, Breaker, Isolation and Param are read and written; the others are only recognised.
+// The kinds of documents. All but Outlier are read and written; that one is only recognised.
 const (
 	// Flow is Java's flow rules (which limit rates, and with grade 0 concurrency) and Go's flow rules.
 	Flow Kind = iota + 1
@@ -27,13 +27,15 @@ const (
 	System
 	// Authority is Java's authority rules.
 	Authority
-	// Gateway is Java's gateway flow rules and API definitions.
+	// Gateway is the flow rules of Java's gateway adapters.
 	Gateway
+	// API is the API definitions of Java's gateway adapters: groups of paths that gateway flow rules are for.
+	API
 	// Outlier is Go's outlier ejection rules.
 	Outlier
 )
 
-var kindNames = []string{"", "flow", "breaker", "isolation", "param", "system", "authority", "gateway", "outlier"}
+var kindNames = []string{"", "flow", "breaker", "isolation", "param", "system", "authority", "gateway", "api", "outlier"}
 
 // String returns the kind's name in lower case: flow, breaker, isolation ...
 func (k Kind) String() string {
@@ -47,7 +49,10 @@ func (k Kind) String() string {
 func (Kind) Values() []string { return slices.Clone(kindNames[1:]) }
 
 // Supported reports whether documents of the kind are read and written.
-func (k Kind) Supported() bool { return k == Flow || k == Breaker || k == Isolation || k == Param }
+func (k Kind) Supported() bool { return Flow <= k && k <= API }
+
+// javaOnly reports whether only Sentinel Java has such rules.
+func (k Kind) javaOnly() bool { return k == Authority || k == Gateway || k == API }
 
 // MarshalText returns the kind's name; an error if there is no such kind.
 func (k Kind) MarshalText() ([]byte, error) {
@@ -57,9 +62,9 @@ func (k Kind) MarshalText() ([]byte, error) {
 	return []byte(k.String()), nil
 }
 
-// UnmarshalText reads a kind by its name or by what Sentinel calls it (degrade, circuitbreaker, hotspot ...), in any case.
+// UnmarshalText reads a kind by its name or by what Sentinel and its friends call it (degrade, circuitbreaker, hotspot, gw-flow, apiDefinitions ...), in any case.
 func (k *Kind) UnmarshalText(text []byte) error {
-	if kind := wordKinds[strings.ToLower(string(text))]; kind != 0 {
+	if kind := wordKinds[fold(string(text))]; kind != 0 {
 		*k = kind
 		return nil
 	}
@@ -76,11 +81,13 @@ const (
 	Java
 	// Go is sentinel-golang's form.
 	Go
+	// CRD is the form of sentinel-golang's resources for Kubernetes: objects with apiVersion, kind and spec.rules, in YAML or JSON. It is only read.
+	CRD
 )
 
-var dialectNames = []string{"auto", "java", "go"}
+var dialectNames = []string{"auto", "java", "go", "crd"}
 
-// String returns auto, java or go.
+// String returns auto, java, go or crd.
 func (d Dialect) String() string {
 	if int(d) >= len(dialectNames) {
 		return fmt.Sprintf("Dialect(%d)", uint8(d))
@@ -107,8 +114,13 @@ func (d Dialect) MarshalText() ([]byte, error) {
 	return []byte(dialectNames[d]), nil
 }
 
-// UnmarshalText reads auto, java or go, in any case.
+// UnmarshalText reads auto, java, go or crd (also k8s and kubernetes), in any case.
 func (d *Dialect) UnmarshalText(text []byte) error {
+	switch strings.ToLower(string(text)) {
+	case "k8s", "kubernetes":
+		*d = CRD
+		return nil
+	}
 	for i, name := range dialectNames {
 		if strings.EqualFold(name, string(text)) {
 			*d = Dialect(i)

@@ -63,6 +63,25 @@ func (o *object) field(name string) *objectField {
 	return nil
 }
 
+// merged is one object of several, in which each field is from the one that says most of it.
+func merged(objects []object) object {
+	if len(objects) == 1 {
+		return objects[0]
+	}
+	var all object
+	for _, o := range objects {
+		for _, f := range o.fields {
+			switch have := all.field(f.Key); {
+			case have == nil:
+				all.fields = append(all.fields, f)
+			case f.standing < have.standing:
+				*have = f
+			}
+		}
+	}
+	return all
+}
+
 // node is the object with every field.
 func (o *object) node() *rule.Node {
 	n := &rule.Node{Kind: rule.Object}
@@ -79,12 +98,14 @@ func (o *object) over(e *Element) *rule.Node {
 	was := encodeElement(e)
 	for _, m := range e.members {
 		f := *m.field
-		if said := o.field(m.key.name); said != nil && said.standing != filler {
+		before := was.field(m.key.name)
+		if said := o.field(m.key.name); said != nil && (said.standing != filler || was.says(m.key.name) && e.several()) {
 			if written[m.key.name] {
 				continue
 			}
-			if before := was.field(m.key.name); before == nil || said.Value.Kind != rule.List || !sameNode(&said.Value, &before.Value) {
-				f.Value = said.Value // but a list that says the same keeps what of it was not understood
+			nested := said.Value.Kind == rule.List || said.Value.Kind == rule.Object
+			if before == nil || !nested || !sameNode(&said.Value, &before.Value) {
+				f.Value = said.Value // but a list or an object that says the same keeps what of it was not understood
 			}
 		}
 		written[m.key.name] = true

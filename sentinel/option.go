@@ -23,9 +23,9 @@ func newConfig(opts []Option) config {
 }
 
 // WithDialect says whose form the documents have, instead of telling it by the keys of each rule; default Auto. Keys of the other dialect
-// are then unknown keys, and Go is read without the laxness of Java's parser. It panics on a dialect that does not exist.
+// are then unknown keys, and Go is read without the laxness of Java's parser. A document with objects of Kubernetes is told by these in any case, unless Java or Go is said. It panics on a dialect that does not exist.
 func WithDialect(d Dialect) Option {
-	if d > Go {
+	if d > CRD {
 		panic(fmt.Sprintf("sentinel: no dialect %d", uint8(d)))
 	}
 	return optionFunc(func(c *config) { c.dialect = d })

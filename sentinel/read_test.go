@@ -375,7 +375,7 @@ func TestPinnedDialect(t *testing.T) {
 
 	_, err = sentinel.Decode(sentinel.Isolation, "doc", []byte(`[]`), pin(sentinel.Java))
 	require.EqualError(t, err, "doc: Sentinel Java has no isolation rules: it limits concurrency by flow rules of grade 0; want kind flow")
-	require.Panics(t, func() { pin(3) })
+	require.Panics(t, func() { pin(4) })
 }
 
 func TestColdFactor(t *testing.T) {

@@ -62,7 +62,7 @@ func (r *reader) find(name string) *member {
 }
 
 // lax says that values are taken as Java's parser does: texts that hold a number for numbers, and so on.
-func (r *reader) lax() bool { return r.e.Dialect != Go }
+func (r *reader) lax() bool { return r.e.Dialect == Java || r.e.Dialect == Auto }
 
 func (r *reader) has(name string) bool { return r.find(name) != nil }
 
@@ -279,22 +279,45 @@ func aNode(n *rule.Node) string {
 	}
 }
 
-// identity reads what all rules have: resource and id.
+// identity reads what all rules have: resource and id. A system rule is for no resource.
 func (r *reader) identity() {
-	e := r.e
-	e.Resource = r.text("resource")
-	m := r.find("resource")
-	if m == nil || m.field.Value.Kind == rule.String && (e.Resource == "" || r.lax() && isBlank(e.Resource)) {
-		r.fault("resource", "the resource's name", "the resource is missing or blank")
+	switch r.d.doc.Kind {
+	case System:
+	case API:
+		r.name("apiName", "the API's name")
+		r.e.match = rule.Name(r.e.Resource)
+	default:
+		r.name("resource", "the resource's name")
+		r.match()
 	}
-	r.match()
-	m = r.find("id")
+	r.id()
+}
+
+// name reads what the rule is for.
+func (r *reader) name(field, what string) {
+	e := r.e
+	e.Resource = r.text(field)
+	m := r.find(field)
+	if m == nil || m.field.Value.Kind == rule.String && (e.Resource == "" || r.lax() && isBlank(e.Resource)) {
+		r.fault(field, what, "the %s is missing or blank", field)
+	}
+}
+
+// id reads the rule's id.
+func (r *reader) id() {
+	e := r.e
+	m := r.find("id")
 	if m == nil {
 		return
 	}
 	v := &m.field.Value
-	pinned := r.d.dialect != Auto
+	// Where nothing is known by the id it is no reason to refuse the rule.
+	unused := r.d.doc.Kind == System && e.Dialect == Java
+	pinned := r.d.dialect != Auto || unused
 	switch {
+	case v.Kind == rule.Number && e.Dialect == CRD:
+		e.ID = v.Text
+		r.warn("id", "the id in quotes", "the id is a number, and Kubernetes takes a text; taken as text")
 	case v.Kind == rule.Number && e.Dialect == Go:
 		e.ID = v.Text
 		r.judgeID(pinned, "a number, which fails the whole document in sentinel-golang", "the id in quotes")
@@ -303,6 +326,8 @@ func (r *reader) identity() {
 	case v.Kind == rule.String:
 		e.ID = v.Text
 		r.judgeID(pinned, "a text, which fails the whole document in Sentinel Java", "a whole number")
+	case unused:
+		r.warn("id", "a whole number", "the id is %s, and not used", aNode(v))
 	default:
 		r.fault("id", "a whole number (Sentinel Java) or a text (sentinel-golang)", "the id is %s", aNode(v))
 	}

@@ -12,27 +12,36 @@ import (
 	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
+	"github.com/cordon-go/cordon/system"
 )
 
 // writer writes one native rule in a dialect.
 type writer struct {
 	dialect Dialect
+	// gateway says that the document holds gateway flow rules.
+	gateway bool
 	o       object
 	l       *losses
 }
 
 func (w *writer) flow(f flow.Rule) {
-	if w.dialect == Java {
+	switch {
+	case w.gateway:
+		w.gatewayRate(f)
+	case w.dialect == Java:
 		w.javaRate(f)
-	} else {
+	default:
 		w.goRate(f)
 	}
 }
 
 func (w *writer) concurrency(c flow.ConcurrencyRule) {
-	if w.dialect == Java {
+	switch {
+	case w.gateway:
+		w.gatewayThreads(c)
+	case w.dialect == Java:
 		w.javaThreads(c)
-	} else {
+	default:
 		w.goThreads(c)
 	}
 }
@@ -46,16 +55,27 @@ func (w *writer) breaker(b breaker.Rule) {
 }
 
 func (w *writer) param(p paramflow.Rule) {
-	if w.dialect == Java {
+	switch {
+	case w.gateway:
+		w.gatewayParam(p)
+	case w.dialect == Java:
 		w.javaParam(p)
-	} else {
+	default:
 		w.goParam(p)
 	}
 }
 
-// hasID reports whether rules of the dialect can have the id: Java's are whole numbers, all are UTF-8.
-func (d Dialect) hasID(id string) bool {
-	return utf8.ValidString(id) && (d != Java || isWhole(id))
+func (w *writer) system(s system.Rule) {
+	if w.dialect == Java {
+		w.javaSystem(s)
+	} else {
+		w.goSystem(s)
+	}
+}
+
+// hasID reports whether a rule of the dialect can have the id: Java's are whole numbers, and one of a system rule is not used, as it may be several here. All are UTF-8.
+func (d Dialect) hasID(key ruleKey) bool {
+	return utf8.ValidString(key.id) && (d != Java || isWhole(key.id) && key.kind != kindSystem)
 }
 
 // id puts the rule's id first, which the dialect can have.
