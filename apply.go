@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cordon-go/cordon/apigroup"
+	"github.com/cordon-go/cordon/authority"
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
+	"github.com/cordon-go/cordon/system"
 )
 
 // Rules is a set of rules of all kinds. The zero value holds none.
@@ -23,10 +26,16 @@ type Rules struct {
 	Isolation []isolation.Rule `rule:"isolation"`
 	// Param are limits by a value inside the calls.
 	Param []paramflow.Rule `rule:"param"`
+	// System protect the whole process from inbound calls.
+	System []system.Rule `rule:"system"`
+	// Authority say which callers may call what.
+	Authority []authority.Rule `rule:"authority"`
+	// APIGroup give calls further resources by their paths.
+	APIGroup []apigroup.Group `rule:"apiGroup"`
 }
 
 func (r *Rules) count() int {
-	return len(r.Flow) + len(r.Concurrency) + len(r.Breaker) + len(r.Isolation) + len(r.Param)
+	return len(r.Flow) + len(r.Concurrency) + len(r.Breaker) + len(r.Isolation) + len(r.Param) + len(r.System) + len(r.Authority) + len(r.APIGroup)
 }
 
 // owner is who brought rules: code (with Apply) or a source. Each owns what it brought.
@@ -73,6 +82,10 @@ func (e *Engine) offer(o *owner, d Decoded, keepGood bool, rep *rule.Report) {
 	}
 	p.check = func(r any) []rule.Problem { return e.pathProblems(r.(paramflow.Rule), d.paramAt) }
 	next.param = take(&p, "param", own(d.Rules.Param), o.rules.param)
+	p.check = nil
+	next.system = take(&p, "system", d.Rules.System, o.rules.system)
+	next.authority = take(&p, "authority", ownOrigins(d.Rules.Authority), o.rules.authority)
+	next.apiGroup = take(&p, "apiGroup", ownGroups(d.Rules.APIGroup), o.rules.apiGroup)
 	if !keepGood && len(rep.Problems.Faults()) > 0 || e.closed {
 		if e.closed {
 			rep.Problems = append(rep.Problems, rule.Problem{Source: o.source, Index: -1, Message: "the engine is closed"})
@@ -91,12 +104,18 @@ func (e *Engine) offer(o *owner, d Decoded, keepGood bool, rep *rule.Report) {
 		merged.breaker = merge(rep, "breaker", merged.breaker, rules.breaker, other.source)
 		merged.isolation = merge(rep, "isolation", merged.isolation, rules.isolation, other.source)
 		merged.param = merge(rep, "param", merged.param, rules.param, other.source)
+		merged.system = merge(rep, "system", merged.system, rules.system, other.source)
+		merged.authority = merge(rep, "authority", merged.authority, rules.authority, other.source)
+		merged.apiGroup = merge(rep, "apiGroup", merged.apiGroup, rules.apiGroup, other.source)
 	}
 	diff(rep, "flow", o.rules.flow, next.flow)
 	diff(rep, "concurrency", o.rules.concurrency, next.concurrency)
 	diff(rep, "breaker", o.rules.breaker, next.breaker)
 	diff(rep, "isolation", o.rules.isolation, next.isolation)
 	diff(rep, "param", o.rules.param, next.param)
+	diff(rep, "system", o.rules.system, next.system)
+	diff(rep, "authority", o.rules.authority, next.authority)
+	diff(rep, "apiGroup", o.rules.apiGroup, next.apiGroup)
 	rep.Applied = true
 	o.rules = next
 	e.install(newRuleset(e.set.Load(), merged, e))

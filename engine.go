@@ -11,6 +11,7 @@ import (
 	"github.com/cordon-go/cordon/extractor"
 	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/rule"
+	"github.com/cordon-go/cordon/system"
 )
 
 // Engine holds rules, the state they need, and statistics. Engines know nothing of each other; all methods are safe for concurrent use.
@@ -22,6 +23,7 @@ type Engine struct {
 	log            *logger
 	blockObservers []func(BlockEvent)
 	sensor         *flow.Sensor   // of the memory, for all rules that look at it
+	overload       *system.Guard  // enforces the system rules, through all edits
 	seed           extractor.Seed // of the hashes of values
 	paramCalls     sync.Pool      // of *paramCall
 
@@ -30,6 +32,7 @@ type Engine struct {
 	// ruleset, so that a resource nobody calls does not keep an old one alive.)
 	set       atomic.Pointer[ruleset]
 	version   atomic.Uint32
+	guarding  atomic.Pointer[system.Guard] // overload while there are system rules, else nil
 	resources registry
 	groups    groups
 
@@ -58,6 +61,7 @@ func New(opts ...Option) (*Engine, error) {
 			e.blockObservers = append(e.blockObservers, o.Block)
 		}
 	}
+	e.overload = system.NewGuard(e.systemReader())
 	e.code = &owner{}
 	e.owners = []*owner{e.code}
 	e.resources.init(e)
@@ -97,6 +101,7 @@ func (e *Engine) install(s *ruleset) {
 	s.version = e.version.Load() + 1
 	e.set.Store(s)
 	e.version.Store(s.version)
+	e.guardBy(s, old)
 	if old != nil {
 		old.retire(s)
 	}
@@ -177,7 +182,10 @@ func (e *Engine) sleep(ctx context.Context, d time.Duration) error {
 // Rules returns a copy of the rules in force, of all owners.
 func (e *Engine) Rules() Rules {
 	r := e.set.Load().all()
-	return Rules{Flow: deref(r.flow), Concurrency: deref(r.concurrency), Breaker: deref(r.breaker), Isolation: deref(r.isolation), Param: own(deref(r.param))}
+	return Rules{
+		Flow: deref(r.flow), Concurrency: deref(r.concurrency), Breaker: deref(r.breaker), Isolation: deref(r.isolation), Param: own(deref(r.param)),
+		System: deref(r.system), Authority: ownOrigins(deref(r.authority)), APIGroup: ownGroups(deref(r.apiGroup)),
+	}
 }
 
 // stamp marks a report with the time of day.

@@ -3,19 +3,19 @@ package cordon
 import (
 	"context"
 	"errors"
-	"math"
 	"time"
 
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/extractor"
 	"github.com/cordon-go/cordon/flow"
+	"github.com/cordon-go/cordon/system"
 )
 
 // Request describes a call that wants to enter.
 type Request struct {
 	// Resource names what is called. It may hold any bytes; the empty name is a resource like any other.
 	Resource string
-	// Cost is what the call counts against limits; 0 means 1, and more than 2,147,483,647 counts as that. A negative cost is ErrInvalidCost.
+	// Cost is what the call counts against limits; 0 means 1, and more than 1,073,741,823 counts as that. A negative cost is ErrInvalidCost.
 	Cost int
 	// Args are the call's arguments, for checkers and for rules that look into them.
 	Args []any
@@ -42,7 +42,7 @@ func normalCost(cost int) int {
 	if cost == 0 {
 		return 1
 	}
-	return min(cost, math.MaxInt32)
+	return min(cost, maxCost)
 }
 
 // Enter asks to make a call. A nil error admits it: the entry must be ended once, by Exit or End. Otherwise the entry
@@ -84,24 +84,44 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 	} else {
 		now = r.eng.clock.Now()
 	}
+	var counted uint32 // the flag, if the call is one that system rules count
+	var place system.Permit
+	if req != nil && req.Inbound {
+		if g := r.eng.guarding.Load(); g != nil {
+			var b *BlockedError
+			if place, b = t.enterSystem(g, now, cost, req); b != nil {
+				return Entry{}, b
+			}
+			counted = inSystem
+		}
+	}
 	var p0, p1 breaker.Permit
 	if s := t.breaker0; s != nil {
 		var retryAfter time.Duration
 		var ok bool
 		if p0, ok = s.breaker.AcquireClosed(); !ok {
 			if p0, retryAfter, ok = s.breaker.Acquire(now); !ok {
+				if counted != 0 {
+					r.eng.overload.Cancel(cost, place)
+				}
 				return Entry{}, t.refuse(s.tally, s.refuse(now, retryAfter), req)
 			}
 		}
 		if s := t.breaker1; s != nil {
 			if p1, retryAfter, ok = s.breaker.Acquire(now); !ok {
 				t.giveBack(now, 0, p0, 0)
+				if counted != 0 {
+					r.eng.overload.Cancel(cost, place)
+				}
 				return Entry{}, t.refuse(s.tally, s.refuse(now, retryAfter), req)
 			}
 		}
 	}
 	if s := t.bulkhead; s != nil && !s.bulkhead.TryAcquire(cost) {
 		t.giveBack(now, 0, p0, p1)
+		if counted != 0 {
+			r.eng.overload.Cancel(cost, place)
+		}
 		return Entry{}, t.refuse(s.tally, s.refuse(s.bulkhead, cost), req)
 	}
 	var taken flow.Permit
@@ -111,6 +131,9 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 		if taken, _, retryAfter, ok = s.limiter.Acquire(now, cost); !ok {
 			if t.breaker0 != nil || t.bulkhead != nil {
 				t.giveBack(now, cost, p0, p1)
+			}
+			if counted != 0 {
+				r.eng.overload.Cancel(cost, place)
 			}
 			b := s.refusals.again(retryAfter)
 			if b == nil || s.limiter.Moves() {
@@ -130,6 +153,9 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 				t.rate.limiter.Cancel(now, taken)
 			}
 			t.giveBack(now, cost, p0, p1)
+			if counted != 0 {
+				r.eng.overload.Cancel(cost, place)
+			}
 			return t.giveUp(err)
 		}
 	}
@@ -137,7 +163,7 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 	if req != nil && req.Classify != nil {
 		t = t.carrying(&unusual{classify: req.Classify})
 	}
-	return Entry{table: t, start: now, permits: pack(p0, p1), state: uint32(cost)}, nil
+	return Entry{table: t, start: now, permits: pack(p0, p1), state: uint32(cost) | counted}, nil
 }
 
 // enterAnew is enter for a resource that was dropped meanwhile, or is a handle's name beyond the bound: it looks the name up.
@@ -220,6 +246,8 @@ type hold struct {
 	checked     *CheckedCall
 	admittedBy  []Checker
 	params      *paramCall // nil until a rule on hot parameters is asked
+	counted     uint32     // inSystem, if system rules count the call; then place is what it holds of them
+	place       system.Permit
 	apart       bool       // only parts of the checks are made: bulkheads holds all that are held
 }
 
@@ -272,9 +300,14 @@ func (t *table) enterAny(ctx context.Context, cost int, req *Request) (Entry, er
 	}
 	var ent Entry
 	var err error
-	if s := t.lists.byValue; s != nil && partOf(req) == allParts {
+	if len(t.lists.authority) > 0 && partOf(req)&PartAtOnce != 0 {
+		err = t.authorize(&c)
+	}
+	switch s := t.lists.byValue; {
+	case err != nil:
+	case s != nil && partOf(req) == allParts && !t.res.eng.guards(req):
 		ent, err = t.admitByValue(s, &c, cost, req)
-	} else {
+	default:
 		ent, err = t.admit(&c, cost, req)
 	}
 	if b, ok := err.(*BlockedError); ok {
@@ -324,7 +357,7 @@ func (t *table) admit(c *caller, cost int, req *Request) (Entry, error) {
 		}
 		t = t.carrying(u)
 	}
-	return Entry{table: t, start: c.now, permits: pack(h.permits[0], h.permits[1]), state: uint32(cost)}, nil
+	return Entry{table: t, start: c.now, permits: pack(h.permits[0], h.permits[1]), state: uint32(cost) | h.counted}, nil
 }
 
 // reserve asks every check in order. What it reserved before an error is in h.
@@ -332,6 +365,9 @@ func (t *table) reserve(c *caller, h *hold, cost int, req *Request) error {
 	parts := partOf(req)
 	h.apart = parts != allParts
 	if parts&PartAtOnce != 0 {
+		if err := t.reserveSystem(c, h, cost, req); err != nil {
+			return err
+		}
 		if err := t.reserveAtOnce(c, h, cost); err != nil {
 			return err
 		}
@@ -514,6 +550,9 @@ func (t *table) refuseAny(s *tally, b *BlockedError, c *caller, shadow bool) err
 
 // undo gives back all that h holds.
 func (t *table) undo(h *hold, now time.Duration, cost int) {
+	if h.counted != 0 {
+		t.res.eng.overload.Cancel(cost, h.place)
+	}
 	for i := range h.breakers {
 		t.lists.breakers[i].breaker.Cancel(now, h.permit(i))
 	}

@@ -29,12 +29,14 @@ const (
 	KindConcurrency
 	KindBreaker
 	KindParam
+	KindSystem
+	KindAuthority
 	KindCustom
 )
 
 const kinds = int(KindCustom) + 1
 
-// String returns the kind as rule documents call it: "flow", "concurrency", "breaker", "param", "custom".
+// String returns the kind as rule documents call it: "flow", "concurrency", "breaker", "param", "system", "authority", "custom".
 func (k Kind) String() string {
 	switch k {
 	case KindFlow:
@@ -45,6 +47,10 @@ func (k Kind) String() string {
 		return "breaker"
 	case KindParam:
 		return "param"
+	case KindSystem:
+		return "system"
+	case KindAuthority:
+		return "authority"
 	case KindCustom:
 		return "custom"
 	}
@@ -57,14 +63,14 @@ func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 // BlockedError says why a call was refused. It is immutable, may be kept for as long as one
 // likes, and is shared between calls that were refused for the same reason, so that a refusal
 // costs no allocation. errors.Is finds ErrBlocked in it and the policy's own error
-// (flow.ErrLimited, flow.ErrSaturated, breaker.ErrOpen, paramflow.ErrLimited, or what a Checker returned). For the same reason it does
+// (flow.ErrLimited, flow.ErrSaturated, breaker.ErrOpen, paramflow.ErrLimited, authority.ErrRefused, or what a Checker returned). For the same reason it does
 // not tell the value that a rule on hot parameters refused: the caller knows it, and BlockEvent.Value tells observers.
 type BlockedError struct {
 	// above is what RetryAfter was rounded from at least, exclusive.
 	above time.Duration
 	// RetryAfter is when it is worth trying again, rounded up to a millisecond and by at most a quarter. 0
 	// means that nothing can be said; negative that waiting never helps, because the cost is
-	// above what the rule can ever let pass.
+	// above what the rule can ever let pass, or the origin may not call.
 	RetryAfter time.Duration
 	// Limit is the limit that was hit, in the rule's own unit, and Observed what was seen when it
 	// was: admissions in the interval, cost in flight, a failure ratio or count. Since errors

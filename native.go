@@ -5,11 +5,14 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/cordon-go/cordon/apigroup"
+	"github.com/cordon-go/cordon/authority"
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
+	"github.com/cordon-go/cordon/system"
 )
 
 // nativeVersion is the version of the native document, its `cordon` key.
@@ -50,6 +53,9 @@ func nativeSections(root *rule.Node, source string) Decoded {
 	d.Rules.Breaker = section[breaker.Rule](&d, root, "breaker", source)
 	d.Rules.Isolation = section[isolation.Rule](&d, root, "isolation", source)
 	d.Rules.Param = section[paramflow.Rule](&d, root, "param", source)
+	d.Rules.System = section[system.Rule](&d, root, "system", source)
+	d.Rules.Authority = section[authority.Rule](&d, root, "authority", source)
+	d.Rules.APIGroup = section[apigroup.Group](&d, root, "apiGroup", source)
 	return d
 }
 
@@ -75,7 +81,7 @@ func nativeHead(root *rule.Node, source string) rule.Problems {
 
 // unknownSections names the keys that no native document has.
 func unknownSections(root *rule.Node, source string) rule.Problems {
-	problems := rule.Problems(rule.UnknownKeys(root, "cordon", "flow", "concurrency", "breaker", "isolation", "param"))
+	problems := rule.Problems(rule.UnknownKeys(root, "cordon", "flow", "concurrency", "breaker", "isolation", "param", "system", "authority", "apiGroup"))
 	for i := range problems {
 		problems[i].Source = source
 	}
@@ -192,6 +198,10 @@ func neverZero(kind string) []string {
 		return []string{"slowerThan", "window", "buckets", "minCalls", "open", "probes", "successes", "probeLease"}
 	case "param":
 		return []string{"per", "burst", "maxQueue", "values"}
+	case "system":
+		return []string{"slowerThan"}
+	case "authority", "apiGroup":
+		return nil
 	}
 	return numbers(reflect.TypeFor[isolation.Rule]()) // whose zeros all mean the preset's value
 }

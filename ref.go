@@ -1,11 +1,14 @@
 package cordon
 
 import (
+	"github.com/cordon-go/cordon/apigroup"
+	"github.com/cordon-go/cordon/authority"
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
+	"github.com/cordon-go/cordon/system"
 )
 
 // ref is a rule by its address. All that hold the rule (its owner, the index, the states of its resources, through all versions
@@ -46,8 +49,11 @@ type ruleRefs struct {
 	breaker     []ref[breaker.Rule]
 	isolation   []ref[isolation.Rule]
 	param       []ref[paramflow.Rule]
+	system      []ref[system.Rule]
+	authority   []ref[authority.Rule]
+	apiGroup    []ref[apigroup.Group]
 }
 
 func (r *ruleRefs) count() int {
-	return len(r.flow) + len(r.concurrency) + len(r.breaker) + len(r.isolation) + len(r.param)
+	return len(r.flow) + len(r.concurrency) + len(r.breaker) + len(r.isolation) + len(r.param) + len(r.system) + len(r.authority) + len(r.apiGroup)
 }

@@ -311,10 +311,10 @@ func (g *registry) common(name string, hash uint64, set *ruleset) *resource {
 }
 
 // ruleIDs are the ids of rules by kind, as ruleset.match orders them.
-type ruleIDs struct{ flow, concurrency, breaker, param []string }
+type ruleIDs struct{ flow, concurrency, breaker, param, authority []string }
 
 func idsOf(m matched) ruleIDs {
-	return ruleIDs{idList(m.flow), idList(m.concurrency), idList(m.breaker), idList(m.param)}
+	return ruleIDs{idList(m.flow), idList(m.concurrency), idList(m.breaker), idList(m.param), idList(m.authority)}
 }
 
 func idList[R rule.Rule[R]](rules []ref[R]) []string {
@@ -328,7 +328,7 @@ func idList[R rule.Rule[R]](rules []ref[R]) []string {
 // key is a text that no other ids have; "" without any.
 func (d ruleIDs) key() string {
 	var b strings.Builder
-	for kind, ids := range [][]string{d.flow, d.concurrency, d.breaker, d.param} {
+	for kind, ids := range [][]string{d.flow, d.concurrency, d.breaker, d.param, d.authority} {
 		for _, id := range ids {
 			b.WriteByte('0' + byte(kind))
 			b.WriteString(strconv.Quote(id))
@@ -358,6 +358,9 @@ func (d ruleIDs) title(key string) string {
 	for _, id := range d.param {
 		all = append(all, "param "+id)
 	}
+	for _, id := range d.authority {
+		all = append(all, "authority "+id)
+	}
 	return "(others of " + strings.Join(all, ", ") + ")"
 }
 
@@ -374,7 +377,7 @@ func (d ruleIDs) plus(o ruleIDs) (ruleIDs, bool) {
 		}
 		return all
 	}
-	sum := ruleIDs{add(d.flow, o.flow), add(d.concurrency, o.concurrency), add(d.breaker, o.breaker), add(d.param, o.param)}
+	sum := ruleIDs{add(d.flow, o.flow), add(d.concurrency, o.concurrency), add(d.breaker, o.breaker), add(d.param, o.param), add(d.authority, o.authority)}
 	return sum, lacked
 }
 
@@ -383,7 +386,8 @@ func (s *ruleset) pick(d ruleIDs) matched {
 	if s.closed {
 		return matched{}
 	}
-	return matched{pickFrom(s.flow, d.flow), pickFrom(s.concurrency, d.concurrency), pickFrom(s.breaker, d.breaker), pickFrom(s.param, d.param)}
+	return matched{pickFrom(s.flow, d.flow), pickFrom(s.concurrency, d.concurrency), pickFrom(s.breaker, d.breaker), pickFrom(s.param, d.param),
+		pickFrom(s.authority, d.authority)}
 }
 
 func pickFrom[R rule.Rule[R]](from interface{ Rules() []ref[R] }, ids []string) []ref[R] {

@@ -47,7 +47,9 @@ type resource struct {
 	idleSince  time.Duration // since when the total has not moved
 	idlePassed int64         // the total when last looked at
 
-	_ [24]byte // makes the size one of whole cache lines, which the allocator then keeps to
+	system atomic.Pointer[[]*systemTally] // what system rules refused here; nil until one does
+
+	_ [16]byte // makes the size one of whole cache lines, which the allocator then keeps to
 }
 
 // refusalCounts counts what rules refused, and in shadow would have.
@@ -114,7 +116,7 @@ func (r *resource) complete(set *ruleset) bool {
 	defer r.mu.Unlock()
 	m := set.pick(*r.rules)
 	return len(m.flow) == len(r.rules.flow) && len(m.concurrency) == len(r.rules.concurrency) && len(m.breaker) == len(r.rules.breaker) &&
-		len(m.param) == len(r.rules.param)
+		len(m.param) == len(r.rules.param) && len(m.authority) == len(r.rules.authority)
 }
 
 // rest puts an idle resource to rest: the next call compiles its table anew, under the lock. It reports false if some

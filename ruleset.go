@@ -4,11 +4,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cordon-go/cordon/apigroup"
+	"github.com/cordon-go/cordon/authority"
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
+	"github.com/cordon-go/cordon/system"
 )
 
 // ruleset is all rules in force at one moment, ready to be asked. It is immutable.
@@ -20,7 +23,13 @@ type ruleset struct {
 	breaker     *rule.Index[ref[breaker.Rule]]
 	isolation   *rule.Index[ref[isolation.Rule]] // by service, not by resource
 	param       *paramIndex
+	system      []ref[system.Rule]
+	authority   *rule.Index[ref[authority.Rule]]
+	apiGroup    []ref[apigroup.Group]
 
+	// origins are the lists of the rules on origins made ready, by the rules' ids, and apiGroups the groups of paths.
+	origins   map[string]originList
+	apiGroups *apigroup.Set
 	// paths are the compiled paths of the rules on hot parameters, by the rules' ids.
 	paths map[string]*paramPath
 
@@ -54,6 +63,7 @@ type matched struct {
 	concurrency []ref[flow.ConcurrencyRule]
 	breaker     []ref[breaker.Rule]
 	param       []ref[paramflow.Rule]
+	authority   []ref[authority.Rule]
 }
 
 // newRuleset makes the rules ready to be asked, taking over from old what did not change.
@@ -65,6 +75,7 @@ func newRuleset(old *ruleset, rules ruleRefs, e *Engine) *ruleset {
 		s.breaker = rule.NewIndex(rules.breaker)
 		s.isolation = rule.NewIndex(rules.isolation)
 		s.param = newParamIndex(nil, rules.param)
+		s.authority = rule.NewIndex(rules.authority)
 		old = &ruleset{}
 	} else {
 		s.flow = old.flow.Update(rules.flow)
@@ -72,7 +83,10 @@ func newRuleset(old *ruleset, rules ruleRefs, e *Engine) *ruleset {
 		s.breaker = old.breaker.Update(rules.breaker)
 		s.isolation = old.isolation.Update(rules.isolation)
 		s.param = newParamIndex(old.param, rules.param)
+		s.authority = old.authority.Update(rules.authority)
 	}
+	s.system, s.apiGroup = rules.system, rules.apiGroup
+	s.origins, s.apiGroups = compileOrigins(old.origins, rules.authority), compileGroups(old, rules.apiGroup)
 	s.paths = e.compilePaths(old.paths, rules.param)
 	for _, f := range rules.flow {
 		r := f.r
@@ -175,6 +189,7 @@ func (s *ruleset) match(name string) matched {
 	m.concurrency, _ = s.concurrency.Match(name)
 	m.breaker, _ = s.breaker.Match(name)
 	m.param, _ = s.param.Match(name)
+	m.authority, _ = s.authority.Match(name)
 	return m
 }
 
@@ -213,8 +228,11 @@ func (s *ruleset) names(name string) bool {
 	if _, b := s.breaker.Match(name); b {
 		return true
 	}
-	_, p := s.param.Match(name)
-	return p
+	if _, p := s.param.Match(name); p {
+		return true
+	}
+	_, a := s.authority.Match(name)
+	return a
 }
 
 // all returns the rules.
@@ -222,5 +240,6 @@ func (s *ruleset) all() ruleRefs {
 	if s.closed {
 		return ruleRefs{}
 	}
-	return ruleRefs{flow: s.flow.Rules(), concurrency: s.concurrency.Rules(), breaker: s.breaker.Rules(), isolation: s.isolation.Rules(), param: s.param.Rules()}
+	return ruleRefs{flow: s.flow.Rules(), concurrency: s.concurrency.Rules(), breaker: s.breaker.Rules(), isolation: s.isolation.Rules(), param: s.param.Rules(),
+		system: s.system, authority: s.authority.Rules(), apiGroup: s.apiGroup}
 }

@@ -20,6 +20,8 @@ type Snapshot struct {
 	Services []isolation.Snapshot `json:"services,omitempty"`
 	// Sources are in the order they were watched.
 	Sources []SourceSnapshot `json:"sources,omitempty"`
+	// System is how the process stands by the system rules; nil while there are none.
+	System *SystemSnapshot `json:"system,omitempty"`
 	// Rules counts the rules in force by kind.
 	Rules map[string]int `json:"rules"`
 	// Overflowed counts look-ups of names beyond the bound on resources, Dropped idle resources that were dropped, and Faults internal faults.
@@ -149,6 +151,7 @@ func (e *Engine) Snapshot() Snapshot {
 	rules := e.set.Load().all()
 	s.Rules["flow"], s.Rules["concurrency"], s.Rules["breaker"] = len(rules.flow), len(rules.concurrency), len(rules.breaker)
 	s.Rules["isolation"], s.Rules["param"] = len(rules.isolation), len(rules.param)
+	s.Rules["system"], s.Rules["authority"], s.Rules["apiGroup"] = len(rules.system), len(rules.authority), len(rules.apiGroup)
 	e.resources.all(func(r *resource) {
 		if snap, ok := r.snapshot(now); ok {
 			s.Resources = append(s.Resources, snap)
@@ -158,6 +161,7 @@ func (e *Engine) Snapshot() Snapshot {
 	for _, g := range e.Groups() {
 		s.Services = append(s.Services, g.Snapshot(now))
 	}
+	s.System = e.systemSnapshot(now)
 	e.applyMu.Lock()
 	defer e.applyMu.Unlock()
 	for _, w := range e.watches {
@@ -203,6 +207,9 @@ func (r *resource) snapshot(now time.Duration) (ResourceSnapshot, bool) {
 	s.InFlight = s.Passed - s.Succeeded - s.Failed - s.Ignored
 	s.Recent = r.recent(now)
 	c := t.checks()
+	for _, a := range c.authority {
+		s.add(a.tally, a.rule.ID, a.rule.Shadow, RuleSnapshot{})
+	}
 	for _, b := range c.breakers {
 		s.add(b.tally, b.rule.ID, b.rule.Shadow, b.snapshot(now))
 	}
@@ -214,6 +221,12 @@ func (r *resource) snapshot(now time.Duration) (ResourceSnapshot, bool) {
 	}
 	for _, p := range c.params {
 		s.add(p.tally, p.rule.ID, p.rule.Shadow, p.snapshot(now))
+	}
+	if l := r.system.Load(); l != nil {
+		for _, st := range *l {
+			count(&s.Blocked, KindSystem, st.blocked.Load())
+			count(&s.Shadow, KindSystem, st.shadowed.Load())
+		}
 	}
 	gone[KindCustom].blocked = r.blockedByChecker.Load()
 	for k, n := range gone {

@@ -43,7 +43,7 @@ func TestSnapshot(t *testing.T) {
 	require.InDelta(t, 4.5e6, float64(r.Recent.Mean), 3e5)
 	require.InEpsilon(t, 5e6, float64(r.Recent.P50), 0.25)
 	require.InEpsilon(t, 9e6, float64(r.Recent.P99), 0.1)
-	require.Equal(t, map[string]int{"flow": 1, "concurrency": 1, "breaker": 1, "isolation": 0, "param": 0}, s.Rules)
+	require.Equal(t, map[string]int{"flow": 1, "concurrency": 1, "breaker": 1, "isolation": 0, "param": 0, "system": 0, "authority": 0, "apiGroup": 0}, s.Rules)
 	require.Len(t, r.Rules, 3)
 	require.Equal(t, []string{"breaker", "concurrency", "flow"}, []string{r.Rules[0].Kind, r.Rules[1].Kind, r.Rules[2].Kind})
 	require.EqualValues(t, 1, r.Rules[1].Usage)

@@ -26,9 +26,10 @@ type table struct {
 	unusual *unusual // set in the table of a single call only
 }
 
-// checks are all checks of a resource, in the order they are made: breakers, concurrency, concurrency by value, rates, rates by value, the engine's checkers, and
+// checks are all checks of a resource, in the order they are made: origins, breakers, concurrency, concurrency by value, rates, rates by value, the engine's checkers, and
 // last what may wait: concurrency with a queue, then pacing, then pacing by value.
 type checks struct {
+	authority []*authorityState
 	breakers  []*breakerState
 	bulkheads []*bulkheadState // those that do not wait
 	rates     []*flowState     // those that do not wait
@@ -60,6 +61,10 @@ func newTable(r *resource, set *ruleset, m matched, old *table) *table {
 	c := &checks{feeds: set.related[r.name]}
 	e := r.eng
 	breakers, bulkheads, rates := byID(was.breakers), byID(was.bulkheads, was.queues), byID(was.rates, was.paces)
+	origins := byID(was.authority)
+	for _, ar := range m.authority {
+		c.authority = append(c.authority, carryAuthority(origins(ar.r.ID), ar.r, r, set.origins[ar.r.ID].list))
+	}
 	for _, br := range m.breaker {
 		if s := carryBreaker(breakers(br.r.ID), br.r, r, set.sharedBreaker(br.r.ID), e); s != nil {
 			c.breakers = append(c.breakers, s)
@@ -119,7 +124,7 @@ func newTable(r *resource, set *ruleset, m matched, old *table) *table {
 
 // hold makes the table plain if the checks allow it.
 func (t *table) hold(c *checks) {
-	plain := len(c.queues)+len(c.paces)+len(c.params)+len(c.feeds)+len(t.res.eng.cfg.checkers) == 0 &&
+	plain := len(c.authority)+len(c.queues)+len(c.paces)+len(c.params)+len(c.feeds)+len(t.res.eng.cfg.checkers) == 0 &&
 		len(c.breakers) <= 2 && len(c.bulkheads) <= 1 && len(c.rates) <= 1
 	for _, s := range c.breakers {
 		plain = plain && !s.rule.Shadow
@@ -206,6 +211,9 @@ func (t *table) idle(now time.Duration) bool {
 // tallies returns what is counted for each rule.
 func (c *checks) tallies() []*tally {
 	var all []*tally
+	for _, s := range c.authority {
+		all = append(all, s.tally)
+	}
 	for _, s := range c.breakers {
 		all = append(all, s.tally)
 	}
