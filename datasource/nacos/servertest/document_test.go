@@ -20,7 +20,7 @@ func absent(err error) bool { return errors.Is(err, datasource.ErrAbsent) }
 // What is there is in force when Watch returns, and so is every edit after.
 func TestFirstDocumentAndEdits(t *testing.T) {
 	s, d := realServer(t), document(t)
-	publish(t, d, limited(10))
+	begin(t, d, limited(10))
 	f := followNow(t, connect(t, s.Address()).Source(d.DataID))
 	require.Equal(t, 10, f.limit())
 	require.Equal(t, "nacos:public/DEFAULT_GROUP/FirstDocumentAndEdits", f.watch.Health().Source)
@@ -44,7 +44,7 @@ func TestDocumentComesLater(t *testing.T) {
 // Garbage leaves what is in force as it is, and says what is wrong (faults #62, #63).
 func TestGarbage(t *testing.T) {
 	s, d := realServer(t), document(t)
-	publish(t, d, limited(10))
+	begin(t, d, limited(10))
 	f := followNow(t, connect(t, s.Address()).Source(d.DataID))
 	shop := f.shop(t)
 	shop.usedUp(t, 10)
@@ -74,7 +74,7 @@ func TestGarbage(t *testing.T) {
 // A deleted document is not one without rules; who wants none says so (faults #64).
 func TestDeleteAndCreateAgain(t *testing.T) {
 	s, d := realServer(t), document(t)
-	publish(t, d, limited(10))
+	begin(t, d, limited(10))
 	client := connect(t, s.Address())
 	f := followNow(t, client.Source(d.DataID))
 	clears := followNow(t, client.Source(d.DataID, nacos.EmptyIs("cordon: 1\n")))
@@ -107,7 +107,7 @@ func TestNamespaces(t *testing.T) {
 	var followers []*follower
 	for i := range places {
 		places[i].DataID = "Namespaces"
-		publish(t, places[i], limited(10+i))
+		begin(t, places[i], limited(10+i))
 		client := connect(t, s.Address(), func(c *nacos.Config) { c.Namespace = places[i].Namespace })
 		followers = append(followers, followNow(t, client.Source("Namespaces", nacos.Group(places[i].Group))))
 	}
@@ -129,9 +129,9 @@ func TestSentinelLayout(t *testing.T) {
 	layout := func(suffix string) nacosserver.Document {
 		return nacosserver.Document{Group: nacos.SentinelGroup, DataID: "checkout-" + suffix}
 	}
-	publish(t, layout("flow-rules"), `[{"resource":"pay","limitApp":"default","grade":1,"count":20,"strategy":0,"controlBehavior":0,"clusterMode":false}]`)
-	publish(t, layout("degrade-rules"), `[{"resource":"pay","grade":1,"count":0.5,"timeWindow":10,"minRequestAmount":5,"statIntervalMs":1000}]`)
-	publish(t, layout("param-rules"), `not JSON`)
+	begin(t, layout("flow-rules"), `[{"resource":"pay","limitApp":"default","grade":1,"count":20,"strategy":0,"controlBehavior":0,"clusterMode":false}]`)
+	begin(t, layout("degrade-rules"), `[{"resource":"pay","grade":1,"count":0.5,"timeWindow":10,"minRequestAmount":5,"statIntervalMs":1000}]`)
+	begin(t, layout("param-rules"), `not JSON`)
 
 	engine, err := cordon.New()
 	require.NoError(t, err)

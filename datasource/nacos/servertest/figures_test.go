@@ -60,7 +60,7 @@ func figure(t *testing.T, what string, measured fmt.Stringer, promised string) {
 // How long an edit takes to be in force: from its publication over HTTP, and from the server's push.
 func TestFigures(t *testing.T) {
 	s, d := realServer(t), document(t)
-	publish(t, d, limited(1))
+	begin(t, d, limited(1))
 	n := newNetwork(t, s, whole)
 	f := followNow(t, connect(t, n.address()).Source(d.DataID))
 	quiet(rereadAfter)
@@ -83,7 +83,7 @@ func TestFigures(t *testing.T) {
 // Notices get lost when a publication comes right after another.
 func TestSecondRightAfterFirst(t *testing.T) {
 	s, d := realServer(t), document(t)
-	publish(t, d, limited(1))
+	begin(t, d, limited(1))
 	f := followNow(t, connect(t, s.Address()).Source(d.DataID))
 	var second took
 	for limit := 3; limit <= 21; limit += 2 {
@@ -101,7 +101,7 @@ func TestSecondRightAfterFirst(t *testing.T) {
 // Of a hundred edits in a second the last one is in force at the end, and stays.
 func TestHundredEditsInASecond(t *testing.T) {
 	s, d := realServer(t), document(t)
-	publish(t, d, limited(1))
+	begin(t, d, limited(1))
 	f := followNow(t, connect(t, s.Address()).Source(d.DataID))
 	began := time.Now()
 	for i := range 100 {

@@ -36,6 +36,18 @@ func publish(t *testing.T, d nacosserver.Document, content string) {
 	require.NoError(t, realServer(t).Publish(t.Context(), d, content))
 }
 
+// begin is publish of a test's first document: it waits until the server gives it out, which is not at once.
+func begin(t *testing.T, d nacosserver.Document, content string) {
+	t.Helper()
+	publish(t, d, content)
+	_, ok := eventually(func() bool {
+		given, there, err := realServer(t).Read(t.Context(), d)
+		require.NoError(t, err)
+		return there && given == content
+	})
+	require.True(t, ok)
+}
+
 // connect returns a client of the server at that address.
 func connect(t *testing.T, address string, change ...func(*nacos.Config)) *nacos.Client {
 	t.Helper()

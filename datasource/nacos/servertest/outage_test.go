@@ -24,7 +24,7 @@ func unreachable(err error) bool { return !absent(err) }
 func TestColdStart(t *testing.T) {
 	s, d := realServer(t), document(t)
 	lastGood := filepath.Join(t.TempDir(), "rules.last-good")
-	publish(t, d, limited(10))
+	begin(t, d, limited(10))
 	before := followNow(t, connect(t, s.Address()).Source(d.DataID), cordon.LastGood(lastGood))
 	require.NoError(t, before.engine.Close())
 	require.FileExists(t, lastGood)
@@ -54,7 +54,7 @@ func TestColdStart(t *testing.T) {
 // A server that takes connections and never answers holds up neither the start nor the end of a service, nor what is in force.
 func TestServerThatNeverAnswers(t *testing.T) {
 	s, d := realServer(t), document(t)
-	publish(t, d, limited(10))
+	begin(t, d, limited(10))
 	n := newNetwork(t, s, silent)
 	client := connect(t, n.address(), quick)
 
@@ -87,7 +87,7 @@ func TestServerThatNeverAnswers(t *testing.T) {
 // The network falls silent under a connection, and then is cut: what is in force stays, and what was edited meanwhile comes in force when it is whole.
 func TestNetworkFails(t *testing.T) {
 	s, d := realServer(t), document(t)
-	publish(t, d, limited(10))
+	begin(t, d, limited(10))
 	n := newNetwork(t, s, whole)
 	f := followNow(t, connect(t, n.address(), quick).Source(d.DataID))
 	shop := f.shop(t)
@@ -113,7 +113,7 @@ func TestNetworkFails(t *testing.T) {
 // The server is killed and comes back, with its data and without: protection is never lost, and edits come in force again (faults #64, #66).
 func TestServerKilled(t *testing.T) {
 	s, d := realServer(t), document(t)
-	publish(t, d, limited(10))
+	begin(t, d, limited(10))
 	client := connect(t, s.Address(), quick)
 	f := followNow(t, client.Source(d.DataID))
 	shop := f.shop(t)

@@ -34,7 +34,7 @@ func TestPublish(t *testing.T) {
 // Of several who publish on the ground of one version one succeeds, and the others are told so.
 func TestConflict(t *testing.T) {
 	s, d := realServer(t), document(t)
-	publish(t, d, limited(10))
+	begin(t, d, limited(10))
 	client := connect(t, s.Address())
 	var before nacos.Content
 	_, ok := eventually(func() bool {
@@ -78,7 +78,7 @@ func TestConflict(t *testing.T) {
 // Right after a publish servers give out what was before it. Whoever reads again then must not go back.
 func TestNeverBack(t *testing.T) {
 	s, d := realServer(t), document(t)
-	publish(t, d, limited(1))
+	begin(t, d, limited(1))
 	writer := connect(t, s.Address())
 	f := followNow(t, connect(t, s.Address()).Source(d.DataID))
 	for limit := 2; limit <= 12; limit++ {
