@@ -248,7 +248,7 @@ type hold struct {
 	params      *paramCall // nil until a rule on hot parameters is asked
 	counted     uint32     // inSystem, if system rules count the call; then place is what it holds of them
 	place       system.Permit
-	apart       bool       // only parts of the checks are made: bulkheads holds all that are held
+	apart       bool // only parts of the checks are made: bulkheads holds all that are held
 }
 
 type heldRate struct {

@@ -14,11 +14,16 @@ type Entry struct {
 	table   *table // one of the call's own if it is unusual
 	start   time.Duration
 	permits uint64 // of the first two breakers
-	state   uint32 // the cost and the ended flag; 32 bits, which are aligned for atomic use wherever the entry lies, on every processor
+	state   uint32 // the cost and the flags; 32 bits, which are aligned for atomic use wherever the entry lies, on every processor
 }
 
-// ended is the flag in an entry's state; the cost is in the 31 bits below.
-const ended = 1 << 31
+// The flags in an entry's state; the cost is in the 30 bits below.
+const (
+	ended    = 1 << 31
+	inSystem = 1 << 30 // system rules count the call
+
+	maxCost = inSystem - 1
+)
 
 // pack puts two permits into one word.
 func pack(p0, p1 breaker.Permit) uint64 { return uint64(p0) | uint64(p1)<<32 }
@@ -111,7 +116,10 @@ func (e *Entry) End(outcome Outcome) {
 	if n > histogramAfter {
 		r.histogram.Observe(now, latency)
 	}
-	cost := int(state)
+	cost := int(state &^ inSystem)
+	if state&inSystem != 0 {
+		r.eng.overload.Exit(now, cost, latency)
+	}
 	if !t.plain {
 		e.endAny(now, cost, outcome, latency)
 		return

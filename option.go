@@ -8,6 +8,7 @@ import (
 
 	"github.com/cordon-go/cordon/clock"
 	"github.com/cordon-go/cordon/extractor"
+	"github.com/cordon-go/cordon/system"
 )
 
 // Option wires an engine; see New.
@@ -28,6 +29,7 @@ type config struct {
 	maxResources int
 	idleTimeout  time.Duration
 	faults       FaultPolicy
+	systemReader system.Reader     // nil for the running system's
 	paths        extractor.Options // what paths to values in calls are compiled with
 }
 
@@ -123,6 +125,18 @@ func WithExtractor(name string, x extractor.Extractor) Option {
 // first that knows a type is asked.
 func WithWalker(w extractor.Walker) Option {
 	return optionFunc(func(c *config) error { c.paths.Walkers = append(c.paths.Walkers, w); return nil })
+}
+
+// WithSystemReader sets what tells system rules how loaded the machine is; default: system.NewReader, the running system. Tests of rules bring one of their own, with whatever readings they want to see judged. A panic
+// in it is an internal fault, and what it would have said is unknown.
+func WithSystemReader(r system.Reader) Option {
+	return optionFunc(func(c *config) error {
+		if r == nil {
+			return errors.New("cordon: WithSystemReader: the reader must not be nil")
+		}
+		c.systemReader = r
+		return nil
+	})
 }
 
 // WithMaxBody bounds how much of a call's body is read for rules on what is in it, in bytes, 1 to 1 GiB; default 64 KiB. In a longer body there is no value for them.

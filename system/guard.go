@@ -107,8 +107,7 @@ type verdict struct {
 
 // A Permit is what an admitted call holds besides its place in flight, for Cancel.
 type Permit struct {
-	set   *set
-	rated bool
+	set   *set          // if it has more to ask than what is in flight
 	at    time.Duration // of the earliest decision on a rate
 	took  uint64        // the rules in shadow that admitted it by their rates
 	would uint64        // the rules in shadow that would have refused it
@@ -245,7 +244,7 @@ func (g *Guard) enterFurther(s *set, now time.Duration, n int64) (p Permit, r Re
 			g.entered.Add(-n)
 			return Permit{}, s.rate.refuse(float64(used), retryAfter), false
 		}
-		p.rated, p.at = true, at
+		p.at = at
 	}
 	for i, st := range s.shadows {
 		bit := uint64(1) << i
@@ -284,6 +283,9 @@ func (g *Guard) InFlight() int64 {
 	entered := g.entered.Load()
 	return max(entered-g.ended.Load(), 0)
 }
+
+// Doubted reports whether rules in shadow would have refused the call.
+func (p Permit) Doubted() bool { return p.would != 0 }
 
 // Shadowed yields what rules in shadow would have said of an admitted call.
 func (g *Guard) Shadowed(p Permit, yield func(Refusal) bool) {
@@ -325,11 +327,11 @@ func (g *Guard) Exit(now time.Duration, cost int, latency time.Duration) {
 func (g *Guard) Cancel(cost int, p Permit) {
 	n := int64(max(cost, 1))
 	g.entered.Add(-n)
-	if p.rated {
-		g.rate.cancel(p.at, n)
-	}
-	if p.took == 0 {
+	if p.set == nil {
 		return
+	}
+	if p.set.rate != nil {
+		g.rate.cancel(p.at, n)
 	}
 	for i, st := range p.set.shadows {
 		if st.window != nil && p.took&(1<<i) != 0 {
