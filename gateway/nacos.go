@@ -91,10 +91,8 @@ type NacosClient interface {
 
 // NacosSource is the source of one document on a Nacos server.
 type NacosSource struct {
-	// Source delivers the document.
+	// Source delivers the document. What follows the last slash in its name is the document's.
 	Source datasource.Source
-	// DataID is the document's name.
-	DataID string
 	// Kind is what a document of an app is about; 0 for others.
 	Kind sentinel.Kind
 }

@@ -74,11 +74,11 @@ func (s *store) Sources(r RuleSource) ([]NacosSource, error) {
 		return nil, s.refuses
 	}
 	if d.App == "" {
-		return []NacosSource{{Source: s.document(d.Group + "/" + d.DataID), DataID: d.DataID}}, nil
+		return []NacosSource{{Source: s.document(d.Group + "/" + d.DataID)}}, nil
 	}
 	var list []NacosSource
 	for suffix, kind := range map[string]sentinel.Kind{"-flow-rules": sentinel.Flow, "-degrade-rules": sentinel.Breaker} {
-		list = append(list, NacosSource{Source: s.document(d.Group + "/" + d.App + suffix), DataID: d.App + suffix, Kind: kind})
+		list = append(list, NacosSource{Source: s.document(d.Group + "/" + d.App + suffix), Kind: kind})
 	}
 	return list, nil
 }

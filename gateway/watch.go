@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/cordon-go/cordon"
@@ -92,13 +93,18 @@ func (g *Gateway) feeds() ([]feed, error) {
 			if r.Nacos.App != "" {
 				f.decode, f.optional = r.decoder(s.Kind), true
 				if r.LastGood != "" {
-					f.lastGood = filepath.Join(r.LastGood, s.DataID)
+					f.lastGood = filepath.Join(r.LastGood, fileName(s.Source.Name()))
 				}
 			}
 			feeds = append(feeds, f)
 		}
 	}
 	return feeds, nil
+}
+
+// fileName is a file's name for a source, by what follows the last slash in its own.
+func fileName(source string) string {
+	return strings.ReplaceAll(source[strings.LastIndexByte(source, '/')+1:], ":", "_") // which Windows does not take
 }
 
 // decoder reads the source's documents; kind is what a Sentinel one is about.

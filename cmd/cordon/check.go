@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cordon-go/cordon/cmd/cordon/internal/rulefile"
 	"github.com/cordon-go/cordon/cmd/cordon/internal/screen"
@@ -24,7 +25,7 @@ and where. "-" reads the standard input.
 
 What a Sentinel document is about is told by --kind, else by its name
 (x.flow.json, app-degrade-rules), else by keys that only one kind of rules has.
-A document with the key "cordon" is cordon's own.
+Resources of Kubernetes say it themselves, and an object is cordon's own.
 
 It ends with exit code 0 when every rule is good (there may be warnings), 1 when
 a rule or a document is refused, and 2 when a file cannot be read or it cannot
@@ -36,16 +37,23 @@ be told what is in it.`,
 			return c.run(files)
 		},
 	}
-	cmd.Flags().StringVar(&c.kind, "kind", "", "what the Sentinel documents are about: "+rulefile.Kinds())
+	addAs(cmd.Flags(), &c.as)
 	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON")
 	return cmd
+}
+
+// addAs adds the flags that say what documents hold.
+func addAs(flags *pflag.FlagSet, as *rulefile.As) {
+	flags.StringVar(&as.Format, "format", "", "the form of the documents: native or sentinel")
+	flags.StringVar(&as.Kind, "kind", "", "what the Sentinel documents are about: "+rulefile.Kinds())
+	flags.StringVar(&as.Dialect, "dialect", "", "whose form the Sentinel documents have: java or go")
 }
 
 // checker checks documents.
 type checker struct {
 	streams
 	screen *screen.Screen
-	kind   string
+	as     rulefile.As
 	json   bool
 }
 
@@ -55,7 +63,7 @@ func (c *checker) run(files []string) error {
 	var totals totals
 	var unreadable error
 	for _, file := range files {
-		d, err := rulefile.ReadFile(c.in, file, c.kind)
+		d, err := rulefile.ReadFile(c.in, file, c.as)
 		if err != nil {
 			unreadable = errors.Join(unreadable, err)
 			continue
@@ -86,11 +94,7 @@ func (c *checker) run(files []string) error {
 
 // printDocument says everything about a document.
 func printDocument(p *screen.Screen, d *rulefile.Document) {
-	about := string(d.Format)
-	if d.Kind != "" {
-		about += ", " + d.Kind
-	}
-	p.Printf("%s  %s", p.Paint(screen.Bold, d.Name), p.Paint(screen.Dim, about))
+	p.Printf("%s  %s", p.Paint(screen.Bold, d.Name), p.Paint(screen.Dim, d.About()))
 	lines := d.Lines()
 	widest := 0
 	for _, line := range lines {
@@ -100,13 +104,18 @@ func printDocument(p *screen.Screen, d *rulefile.Document) {
 		p.Printf("  %s %s %s  %s", p.Paint(screen.Green, "✓"), screen.Pad(line.Kind, 11),
 			p.Paint(screen.Bold, screen.Pad(line.ID, min(widest, 24))), line.Sentence)
 	}
+	printProblems(p, d)
+	p.Printf("  → %s\n\n", d.Verdict())
+}
+
+// printProblems names what is wrong with a document, faults first.
+func printProblems(p *screen.Screen, d *rulefile.Document) {
 	for _, problem := range d.Problems.Faults() {
 		p.Printf("  %s %s", p.Paint(screen.Red, "✗"), problem.Error())
 	}
 	for _, problem := range d.Problems.Warnings() {
 		p.Printf("  %s %s", p.Paint(screen.Yellow, "!"), problem.Error())
 	}
-	p.Printf("  → %s\n\n", d.Verdict())
 }
 
 // totals adds documents up.

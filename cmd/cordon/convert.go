@@ -22,7 +22,8 @@ is listed on the standard error. "-" reads the standard input.
 
 Sentinel keeps each kind of rules in a document of its own. Where the rules need
 several, choose one by --document, or let -o name a folder: all are written
-there, as flow.json, breaker.json, isolation.json and param.json.
+there, as flow.json, breaker.json and so on. --document gateway writes limits as
+Java's gateway adapters keep them; so are those that come from such a document.
 
 It ends with exit code 0 when every rule was written (parts of it may be lost,
 which is listed), 1 when a rule or the document was refused or a rule could not
@@ -32,8 +33,8 @@ be written, and 2 when a file cannot be read or written.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&c.to, "to", "", "the form to write: "+rulefile.Formats())
-	flags.StringVar(&c.kind, "kind", "", "what the Sentinel document to read is about: "+rulefile.Kinds())
-	flags.StringVar(&c.document, "document", "", "which Sentinel document to write: flow, breaker, isolation or param")
+	addAs(flags, &c.as)
+	flags.StringVar(&c.document, "document", "", "which Sentinel document to write: flow, breaker, isolation, param, system, authority, gateway or api")
 	flags.StringVarP(&c.output, "output", "o", "", "the file or folder to write to, instead of the standard output")
 	if err := cmd.MarkFlagRequired("to"); err != nil {
 		panic(err) // the flag is defined above
@@ -41,10 +42,14 @@ be written, and 2 when a file cannot be read or written.`,
 	return cmd
 }
 
+// gatewayDocument is the kind of document that Java's gateway adapters keep limits in.
+const gatewayDocument = "gateway"
+
 // converter converts one document.
 type converter struct {
 	streams
-	to, kind, document, output string
+	as                   rulefile.As
+	to, document, output string
 }
 
 func (c *converter) run(file string) error {
@@ -52,7 +57,7 @@ func (c *converter) run(file string) error {
 	if err != nil {
 		return fmt.Errorf("--to: %w", err)
 	}
-	d, err := rulefile.ReadFile(c.in, file, c.kind)
+	d, err := rulefile.ReadFile(c.in, file, c.as)
 	if err != nil {
 		return err
 	}
@@ -67,7 +72,7 @@ func (c *converter) run(file string) error {
 		fmt.Fprintln(c.err, "nothing written: "+d.Verdict())
 		return errBad
 	}
-	parts, lost, err := rulefile.Write(d.Rules, format)
+	parts, lost, err := rulefile.Write(d.Rules, format, c.document == gatewayDocument || c.document == "" && d.Kind == gatewayDocument)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cordon-go/cordon/cmd/cordon/internal/fromnacos"
 	"github.com/cordon-go/cordon/gateway"
 	"github.com/cordon-go/cordon/rule"
 )
@@ -68,7 +69,7 @@ func runGateway(ctx context.Context, config string, logger *slog.Logger) error {
 		}
 		return err
 	}
-	g, err := gateway.New(c, gateway.WithLogger(logger))
+	g, err := gateway.New(c, gateway.WithLogger(logger), fromnacos.Option(logger))
 	if err != nil {
 		return bad{err}
 	}

@@ -76,6 +76,7 @@ Start with "cordon demo": it shows all of that on real HTTP traffic and needs no
 		newGateway(s),
 		newCheck(s),
 		newConvert(s),
+		newRules(s),
 		newSim(s),
 		newTop(s),
 		newPin(s),

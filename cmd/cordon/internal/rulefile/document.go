@@ -18,6 +18,8 @@ const (
 	Native       Format = "native"
 	SentinelJava Format = "sentinel-java"
 	SentinelGo   Format = "sentinel-go"
+	// SentinelCRD is resources of Kubernetes with rules of sentinel-golang, of one kind of rules or several.
+	SentinelCRD Format = "sentinel-crd"
 	// Sentinel is a Sentinel document that does not tell its dialect: an empty one.
 	Sentinel Format = "sentinel"
 )
@@ -26,7 +28,7 @@ const (
 type Document struct {
 	// Name is the file's name, "<stdin>" for the standard input.
 	Name string
-	// Format is whose form it has, Kind what a Sentinel document is about ("flow").
+	// Format is whose form it has, Kind what a Sentinel document is about ("flow"; "flow, breaker" for resources of several kinds).
 	Format Format
 	Kind   string
 	// Rules are the good rules.
@@ -62,6 +64,15 @@ func (d *Document) Lines() []Line {
 	for _, r := range d.Rules.Param {
 		lines = append(lines, newLine("param", r.ID, r.String()))
 	}
+	for _, r := range d.Rules.System {
+		lines = append(lines, newLine("system", r.ID, r.String()))
+	}
+	for _, r := range d.Rules.Authority {
+		lines = append(lines, newLine("authority", r.ID, r.String()))
+	}
+	for _, g := range d.Rules.APIGroup {
+		lines = append(lines, newLine("apiGroup", g.ID, g.String()))
+	}
 	return lines
 }
 
@@ -70,9 +81,18 @@ func newLine(kind, id, sentence string) Line {
 	return Line{kind, id, strings.TrimPrefix(sentence, id+": ")}
 }
 
+// About says whose form the document has, and what it is about: "sentinel-java, flow".
+func (d *Document) About() string {
+	if d.Kind == "" {
+		return string(d.Format)
+	}
+	return string(d.Format) + ", " + d.Kind
+}
+
 // Good returns how many rules are good.
 func (d *Document) Good() int {
-	return len(d.Rules.Flow) + len(d.Rules.Concurrency) + len(d.Rules.Breaker) + len(d.Rules.Isolation) + len(d.Rules.Param)
+	r := &d.Rules
+	return len(r.Flow) + len(r.Concurrency) + len(r.Breaker) + len(r.Isolation) + len(r.Param) + len(r.System) + len(r.Authority) + len(r.APIGroup)
 }
 
 // Refused returns how many rules have a fault.

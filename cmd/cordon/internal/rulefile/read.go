@@ -18,12 +18,36 @@ import (
 // Stdin is the name that documents read from the standard input go by.
 const Stdin = "<stdin>"
 
-// Kinds lists the kinds of Sentinel documents that can be read, for help texts.
-func Kinds() string { return "flow, breaker (or degrade), isolation or param (or hotspot)" }
+// As says what a document holds, where that is known. What is "" is told by the document.
+type As struct {
+	// Format is "native" or "sentinel".
+	Format string
+	// Kind is what a Sentinel document is about.
+	Kind string
+	// Dialect is whose form a Sentinel document has: "java" or "go".
+	Dialect string
+}
 
-// ReadFile reads the document in a file, or in stdin when path is "-". kind is what a Sentinel document is about, "" to tell by its name and keys. The
+// Kinds lists the kinds of Sentinel documents that can be read, for help texts.
+func Kinds() string {
+	return "flow, breaker (or degrade), isolation, param (or hotspot), system, authority, gateway or api"
+}
+
+// KindByName returns what a document of that name is about, "" if the name does not say.
+func KindByName(name string) string {
+	kind, err := sentinel.KindOf(name, nil)
+	if err != nil {
+		return ""
+	}
+	return kind.String()
+}
+
+// IsUnclear reports whether the error says that it cannot be told what a document is about, so that its As must say.
+func IsUnclear(err error) bool { return errors.Is(err, sentinel.ErrKindUnknown) }
+
+// ReadFile reads the document in a file, or in stdin when path is "-". The
 // error says that the file cannot be read, or that it cannot be told what is in it; what is wrong with the document is in the document.
-func ReadFile(stdin io.Reader, path, kind string) (*Document, error) {
+func ReadFile(stdin io.Reader, path string, as As) (*Document, error) {
 	name, data := path, []byte(nil)
 	var err error
 	if path == "-" {
@@ -35,28 +59,54 @@ func ReadFile(stdin io.Reader, path, kind string) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Read(name, data, kind)
+	return Read(name, data, as)
 }
 
-// Read reads a document, as ReadFile does.
-func Read(name string, data []byte, kind string) (*Document, error) {
-	if kind != "" {
-		var k sentinel.Kind
-		if err := k.UnmarshalText([]byte(kind)); err != nil {
+// Read reads a document, as ReadFile does. What As does not say of a Sentinel document is told by its name (app-degrade-rules), else by its keys.
+func Read(name string, data []byte, as As) (*Document, error) {
+	var dialect sentinel.Dialect
+	if as.Dialect != "" {
+		if err := dialect.UnmarshalText([]byte(as.Dialect)); err != nil {
 			return nil, err
 		}
-		return readSentinel(name, data, k)
 	}
-	if !startsList(data) {
+	var said []sentinel.Kind
+	if as.Kind != "" {
+		var k sentinel.Kind
+		if err := k.UnmarshalText([]byte(as.Kind)); err != nil {
+			return nil, err
+		}
+		said = []sentinel.Kind{k}
+	}
+	resources := sentinel.KindsOfCRD(data)
+	switch as.Format {
+	case string(Native):
+		if as.Kind != "" || as.Dialect != "" {
+			return nil, errors.New("a native document is of all kinds of rules, and has no dialect")
+		}
 		return readNative(name, data)
+	case string(Sentinel):
+	case "":
+		if len(said) == 0 && as.Dialect == "" && len(resources) == 0 && !startsList(data) {
+			return readNative(name, data)
+		}
+	default:
+		return nil, fmt.Errorf("no format %q; want native or sentinel", as.Format)
 	}
-	// A document that does not parse has no keys to go by; its name may tell.
-	root, _ := rule.ParseJSON(data, rule.ParseOptions{Lenient: true, AllowDuplicates: true})
-	k, err := sentinel.KindOf(name, root)
-	if err != nil {
-		return nil, fmt.Errorf("%w (the kind is said by --kind)", err)
+	switch {
+	case len(said) > 0:
+	case len(resources) > 0:
+		said = resources
+	default:
+		// A document that does not parse has no keys to go by; its name may tell.
+		root, _ := rule.ParseJSON(data, rule.ParseOptions{Lenient: true, AllowDuplicates: true})
+		k, err := sentinel.KindOf(name, root)
+		if err != nil {
+			return nil, fmt.Errorf("%w (the kind is said by --kind)", err)
+		}
+		said = []sentinel.Kind{k}
 	}
-	return readSentinel(name, data, k)
+	return readSentinel(name, data, dialect, said)
 }
 
 func readNative(name string, data []byte) (*Document, error) {
@@ -101,21 +151,45 @@ func (d *Document) warnOfExtractors(data []byte) {
 	d.Problems = inOrder(d.Problems)
 }
 
-func readSentinel(name string, data []byte, kind sentinel.Kind) (*Document, error) {
-	d := &Document{Name: name, Format: Sentinel, Kind: kind.String()}
-	read, err := sentinel.Decode(kind, name, data)
-	if err != nil {
-		d.refuse(err)
-		return d, nil
+// readSentinel reads the rules of those kinds; only resources of Kubernetes hold several.
+func readSentinel(name string, data []byte, dialect sentinel.Dialect, kinds []sentinel.Kind) (*Document, error) {
+	d := &Document{Name: name, Format: Sentinel}
+	all := cordon.Decoded{Partial: true}
+	for i, kind := range kinds {
+		if i > 0 {
+			d.Kind += ", "
+		}
+		d.Kind += kind.String()
+		read, err := sentinel.Decode(kind, name, data, sentinel.WithDialect(dialect))
+		if err != nil {
+			d.refuse(err)
+			return d, nil
+		}
+		switch read.Dialect {
+		case sentinel.Java:
+			d.Format = SentinelJava
+		case sentinel.Go:
+			d.Format = SentinelGo
+		case sentinel.CRD:
+			d.Format = SentinelCRD
+		}
+		add(&all.Rules, read.Rules())
+		all.Problems = append(all.Problems, read.Problems...)
 	}
-	switch read.Dialect {
-	case sentinel.Java:
-		d.Format = SentinelJava
-	case sentinel.Go:
-		d.Format = SentinelGo
-	}
-	d.take(cordon.Decoded{Rules: read.Rules(), Problems: read.Problems, Partial: true})
+	d.take(all)
 	return d, nil
+}
+
+// add adds rules to others.
+func add(to *cordon.Rules, more cordon.Rules) {
+	to.Flow = append(to.Flow, more.Flow...)
+	to.Concurrency = append(to.Concurrency, more.Concurrency...)
+	to.Breaker = append(to.Breaker, more.Breaker...)
+	to.Isolation = append(to.Isolation, more.Isolation...)
+	to.Param = append(to.Param, more.Param...)
+	to.System = append(to.System, more.System...)
+	to.Authority = append(to.Authority, more.Authority...)
+	to.APIGroup = append(to.APIGroup, more.APIGroup...)
 }
 
 // take keeps what a decoder made of the document. Rules without an id get the one that an engine would give them.
@@ -126,6 +200,9 @@ func (d *Document) take(decoded cordon.Decoded) {
 	rule.DeriveIDs("breaker", d.Rules.Breaker)
 	rule.DeriveIDs("isolation", d.Rules.Isolation)
 	rule.DeriveIDs("param", d.Rules.Param)
+	rule.DeriveIDs("system", d.Rules.System)
+	rule.DeriveIDs("authority", d.Rules.Authority)
+	rule.DeriveIDs("apiGroup", d.Rules.APIGroup)
 }
 
 // refuse keeps why the document cannot be read as a whole.

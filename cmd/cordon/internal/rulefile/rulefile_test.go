@@ -38,7 +38,7 @@ func TestReadTellsWhoseDocumentItIs(t *testing.T) {
 		"empty list tells no dialect": {"app.flow.json", `[]`, "", Sentinel, "flow"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, err := Read(c.name, []byte(c.text), c.kind)
+			d, err := Read(c.name, []byte(c.text), As{Kind: c.kind})
 			require.NoError(t, err)
 			require.True(t, d.OK(), "%v", d.Problems)
 			require.Equal(t, c.format, d.Format)
@@ -53,10 +53,10 @@ func TestReadTellsWhoseDocumentItIs(t *testing.T) {
 }
 
 func TestReadAsksWhenTheKindCannotBeTold(t *testing.T) {
-	_, err := Read("x.json", []byte(`[{"resource":"a","threshold":1}]`), "")
+	_, err := Read("x.json", []byte(`[{"resource":"a","threshold":1}]`), As{})
 	require.ErrorIs(t, err, sentinel.ErrKindUnknown)
 	require.ErrorContains(t, err, "--kind")
-	_, err = Read("x.json", nil, "speed")
+	_, err = Read("x.json", nil, As{Kind: "speed"})
 	require.ErrorContains(t, err, `"speed"`)
 }
 
@@ -69,11 +69,11 @@ func TestBrokenDocumentsSayWhy(t *testing.T) {
 		"no version":       {"rules.yaml", "flow: []\n", "cordon"},
 		"binary":           {"rules.yaml", "\x00\x01", ""},
 		"cut Sentinel":     {"app.flow.json", `[{"resource":"a"`, ""},
-		"unsupported kind": {"app-system-rules.json", `[{"qps":1}]`, "not supported"},
+		"unsupported kind": {"app-outlier-rules.json", `[{"resource":"a"}]`, "not supported"},
 		"another kind":     {"app-degrade-rules.json", `[{"resource":"a","count":1,"warmUpPeriodSec":5}]`, "flow"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, err := Read(c.file, []byte(c.text), "")
+			d, err := Read(c.file, []byte(c.text), As{})
 			require.NoError(t, err)
 			require.True(t, d.Broken)
 			require.False(t, d.OK())
@@ -93,7 +93,7 @@ func TestVerdicts(t *testing.T) {
 		"the document is refused: the rules in force stay as they are":    {"r.yaml", "cordon: 1\nflwo: []\n"},
 		"0 rules good": {"a.flow.json", `[]`},
 	} {
-		d, err := Read(c.file, []byte(c.text), "")
+		d, err := Read(c.file, []byte(c.text), As{})
 		require.NoError(t, err)
 		require.Equal(t, want, d.Verdict(), "%v", d.Problems)
 	}
@@ -102,31 +102,31 @@ func TestVerdicts(t *testing.T) {
 func TestReadFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("cordon: 1\n"), 0o600))
-	d, err := ReadFile(nil, file, "")
+	d, err := ReadFile(nil, file, As{})
 	require.NoError(t, err)
 	require.Equal(t, file, d.Name)
-	d, err = ReadFile(strings.NewReader("cordon: 1\n"), "-", "")
+	d, err = ReadFile(strings.NewReader("cordon: 1\n"), "-", As{})
 	require.NoError(t, err)
 	require.Equal(t, Stdin, d.Name)
-	_, err = ReadFile(nil, file+".none", "")
+	_, err = ReadFile(nil, file+".none", As{})
 	require.ErrorIs(t, err, os.ErrNotExist)
 	broken := errors.New("broken pipe")
-	_, err = ReadFile(iotest.ErrReader(broken), "-", "")
+	_, err = ReadFile(iotest.ErrReader(broken), "-", As{})
 	require.ErrorIs(t, err, broken)
 }
 
 // What Write writes, Read reads as the same rules.
 func TestWrittenRulesAreReadBack(t *testing.T) {
-	d, err := Read("app.flow.json", []byte(`[{"resource":"a","count":5,"id":1},{"resource":"b","count":3,"grade":0,"id":2}]`), "")
+	d, err := Read("app.flow.json", []byte(`[{"resource":"a","count":5,"id":1},{"resource":"b","count":3,"grade":0,"id":2}]`), As{})
 	require.NoError(t, err)
 	for _, format := range []Format{Native, SentinelJava, SentinelGo} {
-		parts, lost, err := Write(d.Rules, format)
+		parts, lost, err := Write(d.Rules, format, false)
 		require.NoError(t, err)
 		require.Empty(t, lost)
 		var rules cordon.Rules
 		for _, part := range parts {
 			require.Empty(t, part.Losses)
-			back, err := Read(part.FileName(), part.Data, part.Kind)
+			back, err := Read(part.FileName(), part.Data, As{Kind: part.Kind})
 			require.NoError(t, err)
 			require.True(t, back.OK(), "%v", back.Problems)
 			require.Equal(t, format, back.Format)
@@ -135,7 +135,7 @@ func TestWrittenRulesAreReadBack(t *testing.T) {
 		}
 		require.Equal(t, d.Rules, rules, format)
 	}
-	parts, lost, err := Write(cordon.Rules{}, SentinelGo)
+	parts, lost, err := Write(cordon.Rules{}, SentinelGo, false)
 	require.NoError(t, err)
 	require.Empty(t, parts)
 	require.Empty(t, lost)
@@ -143,15 +143,15 @@ func TestWrittenRulesAreReadBack(t *testing.T) {
 
 // Limits by value are written natively and to the Sentinel whose paths they have.
 func TestWrittenValueRulesAreReadBack(t *testing.T) {
-	d, err := Read("app-param-rules", []byte(`[{"id":1,"resource":"a","paramIdx":0,"count":5,"burstCount":2,"paramFlowItemList":[{"object":"7","count":9,"classType":"int"}]}]`), "")
+	d, err := Read("app-param-rules", []byte(`[{"id":1,"resource":"a","paramIdx":0,"count":5,"burstCount":2,"paramFlowItemList":[{"object":"7","count":9,"classType":"int"}]}]`), As{})
 	require.NoError(t, err)
 	for format, losses := range map[Format]int{Native: 0, SentinelJava: 0, SentinelGo: 1} {
-		parts, lost, err := Write(d.Rules, format)
+		parts, lost, err := Write(d.Rules, format, false)
 		require.NoError(t, err)
 		require.Empty(t, lost)
 		require.Len(t, parts, 1)
 		require.Len(t, parts[0].Losses, losses, format)
-		back, err := Read(parts[0].FileName(), parts[0].Data, parts[0].Kind)
+		back, err := Read(parts[0].FileName(), parts[0].Data, As{Kind: parts[0].Kind})
 		require.NoError(t, err)
 		require.True(t, back.OK(), "%v", back.Problems)
 		if format == SentinelGo {
@@ -163,20 +163,20 @@ func TestWrittenValueRulesAreReadBack(t *testing.T) {
 
 // Isolation rules are written natively, and never lost in silence.
 func TestIsolationRulesAreWrittenOrLost(t *testing.T) {
-	d, err := Read("r.yaml", []byte("cordon: 1\nisolation:\n  - {service: {default: true}, preset: quick}\n"), "")
+	d, err := Read("r.yaml", []byte("cordon: 1\nisolation:\n  - {service: {default: true}, preset: quick}\n"), As{})
 	require.NoError(t, err)
 	require.Equal(t, "1 rule good", d.Verdict(), "%v", d.Problems)
 	require.Equal(t, "isolation", d.Lines()[0].Kind)
 	require.Equal(t, "default#1", d.Lines()[0].ID)
 	require.Contains(t, d.Lines()[0].Sentence, "takes instances of {default: true} out of service")
-	parts, lost, err := Write(d.Rules, Native)
+	parts, lost, err := Write(d.Rules, Native, false)
 	require.NoError(t, err)
 	require.Empty(t, lost)
-	back, err := Read("r.yaml", parts[0].Data, "")
+	back, err := Read("r.yaml", parts[0].Data, As{})
 	require.NoError(t, err)
 	require.Equal(t, d.Rules, back.Rules)
 	for _, format := range []Format{SentinelJava, SentinelGo} {
-		parts, lost, err := Write(d.Rules, format)
+		parts, lost, err := Write(d.Rules, format, false)
 		require.NoError(t, err)
 		require.Empty(t, parts)
 		require.Len(t, lost, 1)
@@ -192,7 +192,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
 		before := bytes.Clone(data)
-		d, err := Read(name, data, "")
+		d, err := Read(name, data, As{})
 		require.Equal(t, before, data)
 		if err != nil {
 			require.Nil(t, d)

@@ -37,9 +37,9 @@ func (p Part) FileName() string {
 	return p.Kind + ".json"
 }
 
-// Write writes rules in a form: to one native document, or to as many Sentinel documents as the rules' kinds need, none if there is no rule. lost
-// are the rules that belong in no document of the form.
-func Write(rules cordon.Rules, format Format) (parts []Part, lost []sentinel.Loss, err error) {
+// Write writes rules in a form: to one native document, or to as many Sentinel documents as the rules' kinds need, none if there is no rule. With gateway, Java's limits are written for its gateway adapters
+// instead of its services. lost are the rules that belong in no document of the form.
+func Write(rules cordon.Rules, format Format, gateway bool) (parts []Part, lost []sentinel.Loss, err error) {
 	if format == Native {
 		data, err := cordon.EncodeNative(rules)
 		if err != nil {
@@ -47,34 +47,56 @@ func Write(rules cordon.Rules, format Format) (parts []Part, lost []sentinel.Los
 		}
 		return []Part{{Format: Native, Data: data}}, nil, nil
 	}
-	for _, kind := range kindsNeeded(rules, format) {
+	for _, kind := range kindsNeeded(rules, format, gateway) {
 		data, losses, err := sentinel.Encode(dialectOf(format), kind, rules)
 		if err != nil {
 			return nil, nil, err
 		}
 		parts = append(parts, Part{Format: format, Kind: kind.String(), Data: data, Losses: losses})
 	}
+	lose := func(kind, id, reason string) {
+		lost = append(lost, sentinel.Loss{Kind: kind, RuleID: id, Omitted: true, Reason: reason})
+	}
 	for _, r := range rules.Isolation {
-		lost = append(lost, sentinel.Loss{Kind: "isolation", RuleID: r.ID, Omitted: true,
-			Reason: "Sentinel has no rules that take instances out of service (its isolation rules limit concurrency)"})
+		lose("isolation", r.ID, "Sentinel has no rules that take instances out of service (its isolation rules limit concurrency)")
+	}
+	if format == SentinelGo {
+		for _, r := range rules.Authority {
+			lose("authority", r.ID, "sentinel-golang has no rules by origin")
+		}
+		for _, g := range rules.APIGroup {
+			lose("apiGroup", g.ID, "sentinel-golang has no groups of paths")
+		}
 	}
 	return parts, lost, nil
 }
 
-// kindsNeeded returns the kinds of Sentinel documents that the rules belong in. Java keeps concurrency limits among its flow rules.
-func kindsNeeded(rules cordon.Rules, format Format) []sentinel.Kind {
+// kindsNeeded returns the kinds of Sentinel documents that the rules belong in. Java keeps concurrency limits among its flow rules, and all limits of a gateway in one document.
+func kindsNeeded(rules cordon.Rules, format Format, gateway bool) []sentinel.Kind {
 	var kinds []sentinel.Kind
-	if len(rules.Flow) > 0 || format == SentinelJava && len(rules.Concurrency) > 0 {
-		kinds = append(kinds, sentinel.Flow)
+	need := func(kind sentinel.Kind, rules int) {
+		if rules > 0 {
+			kinds = append(kinds, kind)
+		}
 	}
-	if format == SentinelGo && len(rules.Concurrency) > 0 {
-		kinds = append(kinds, sentinel.Isolation)
+	flow, concurrency, param := len(rules.Flow), len(rules.Concurrency), len(rules.Param)
+	java := format == SentinelJava
+	switch {
+	case java && gateway:
+		need(sentinel.Gateway, flow+concurrency+param)
+		param = 0
+	case java:
+		need(sentinel.Flow, flow+concurrency)
+	default:
+		need(sentinel.Flow, flow)
+		need(sentinel.Isolation, concurrency)
 	}
-	if len(rules.Breaker) > 0 {
-		kinds = append(kinds, sentinel.Breaker)
-	}
-	if len(rules.Param) > 0 {
-		kinds = append(kinds, sentinel.Param)
+	need(sentinel.Breaker, len(rules.Breaker))
+	need(sentinel.Param, param)
+	need(sentinel.System, len(rules.System))
+	if java {
+		need(sentinel.Authority, len(rules.Authority))
+		need(sentinel.API, len(rules.APIGroup))
 	}
 	return kinds
 }
