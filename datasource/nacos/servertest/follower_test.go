@@ -36,10 +36,16 @@ func publish(t *testing.T, d nacosserver.Document, content string) {
 	require.NoError(t, realServer(t).Publish(t.Context(), d, content))
 }
 
-// begin is publish of a test's first document: it waits until the server gives it out, which is not at once.
+// begin is publish of a test's first document, and waits for it.
 func begin(t *testing.T, d nacosserver.Document, content string) {
 	t.Helper()
 	publish(t, d, content)
+	served(t, d, content)
+}
+
+// served waits until the server gives out what it has taken, which is not at once.
+func served(t *testing.T, d nacosserver.Document, content string) {
+	t.Helper()
 	_, ok := eventually(func() bool {
 		given, there, err := realServer(t).Read(t.Context(), d)
 		require.NoError(t, err)

@@ -102,8 +102,8 @@ func TestNetworkFails(t *testing.T) {
 		require.Equal(t, limit-1, f.limit())
 		n.turn(whole)
 		mended := time.Now()
-		back := took{f.await(t, limit).Sub(mended)}
-		figure(t, map[condition]string{silent: "network silent, then whole → edit in force", cut: "network cut, then whole → edit in force"}[failure], back, "none")
+		back := rounded(f.await(t, limit).Sub(mended))
+		figure(t, map[condition]string{silent: "network silent, then whole → edit in force", cut: "network cut, then whole → edit in force"}[failure], back, "")
 		f.well(t)
 		shop.usedUp(t, limit)
 	}
@@ -131,8 +131,8 @@ func TestServerKilled(t *testing.T) {
 	back := time.Now()
 	publish(t, d, limited(11))
 	edited := f.await(t, 11)
-	figure(t, "restarted with its data, ready → followed again", took{back.Sub(ready)}, "none")
-	figure(t, "  the next edit over HTTP → in force", took{edited.Sub(back)}, "none")
+	figure(t, "restarted with its data, ready → followed again", rounded(back.Sub(ready)), "")
+	figure(t, "  the next edit over HTTP → in force", rounded(edited.Sub(back)), "")
 	shop.usedUp(t, 11)
 
 	require.NoError(t, s.Kill())
@@ -143,7 +143,7 @@ func TestServerKilled(t *testing.T) {
 	require.Equal(t, 11, f.limit(), "a server that lost its data does not end protection")
 	publish(t, d, limited(12))
 	edited = time.Now()
-	figure(t, "restarted empty, restored → in force", took{f.await(t, 12).Sub(edited)}, "none")
+	figure(t, "restarted empty, restored → in force", rounded(f.await(t, 12).Sub(edited)), "")
 	f.well(t)
 	shop.usedUp(t, 12)
 	require.Equal(t, []int{10, 11, 12}, f.delivered())

@@ -16,6 +16,7 @@ func TestPublish(t *testing.T) {
 	s, d := realServer(t), document(t)
 	writer := connect(t, s.Address())
 	require.NoError(t, writer.Publish(t.Context(), d.Group, d.DataID, []byte(limited(10)), nacos.IfMD5("")))
+	served(t, d, limited(10))
 	f := followNow(t, connect(t, s.Address()).Source(d.DataID))
 	require.NoError(t, writer.Publish(t.Context(), d.Group, d.DataID, []byte(limited(11))))
 	f.await(t, 11)
