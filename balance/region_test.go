@@ -450,3 +450,33 @@ func TestRecent(t *testing.T) {
 	}
 	require.Zero(t, r.explored(), "what is long ago is forgotten")
 }
+
+// Instances that nobody is connected to get no calls, and count against their region as those do that are out.
+func TestUnreachableInstances(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s Strategy) {
+		o, list := regions(Options{Strategy: s}, 10)
+		w := newWorld(t, o, list)
+		unreachable := func(n int) map[string]int {
+			for i := range n {
+				list[i].Unreachable = true
+			}
+			w.group.Update(w.now, list)
+			got := w.calls(8000, nil)
+			for _, in := range list[:n] {
+				require.Zero(t, got[in.Address])
+			}
+			return got
+		}
+		require.EqualValues(t, 1, inRegion(unreachable(3), "eu"))
+		require.InDelta(t, 6/8., inRegion(unreachable(4), "eu"), .02)
+		require.Zero(t, inRegion(unreachable(10), "eu"))
+		require.Equal(t, 20, w.group.View(w.now).Instances)
+		require.Equal(t, isolation.Unreachable, w.group.Snapshot(w.now).Instances[0].State)
+		for i := range list {
+			list[i].Unreachable = false
+		}
+		w.group.Update(w.now, list)
+		require.EqualValues(t, 1, inRegion(w.calls(1000, nil), "eu"))
+	})
+}

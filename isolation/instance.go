@@ -18,6 +18,9 @@ type Instance struct {
 	Region string
 	// Drained instances get no calls, and are nobody's peers.
 	Drained bool
+	// Unreachable instances are treated as drained ones, but count as listed and not in service when it is asked how much of their region is. It is for those who keep
+	// connections, and know before a call that an instance has none.
+	Unreachable bool
 }
 
 // Outcome is what a call to an instance came to.
@@ -70,14 +73,16 @@ const (
 	PinnedIn
 	// Drained: the registry lists it as not to be called.
 	Drained
+	// Unreachable: it is listed as one that nobody is connected to.
+	Unreachable
 )
 
 // states returns the names of all states.
 func states() []string {
-	return []string{"in service", "slow start", "quarantined", "probing", "held", "pinned out", "pinned in", "drained"}
+	return []string{"in service", "slow start", "quarantined", "probing", "held", "pinned out", "pinned in", "drained", "unreachable"}
 }
 
-// String returns "in service", "slow start", "quarantined", "probing", "held", "pinned out", "pinned in" or "drained".
+// String returns "in service", "slow start", "quarantined", "probing", "held", "pinned out", "pinned in", "drained" or "unreachable".
 func (s State) String() string {
 	if names := states(); int(s) < len(names) {
 		return names[s]

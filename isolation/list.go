@@ -60,7 +60,7 @@ func (g *Group) setList(now time.Duration, list []Instance) (c Change, another b
 			c.Ignored++
 			continue
 		}
-		in.Weight = weight(in.Weight)
+		in = in.normal()
 		m := old[in.Address]
 		switch {
 		case m == nil:
@@ -138,12 +138,19 @@ func (g *Group) unchanged(list []Instance) bool {
 	}
 	for i := range list {
 		in := list[i]
-		in.Weight = weight(in.Weight)
+		in = in.normal()
 		if *g.list[i].listed.Load() != in {
 			return false
 		}
 	}
 	return true
+}
+
+// normal returns the instance as a group keeps it.
+func (in Instance) normal() Instance {
+	in.Weight = weight(in.Weight)
+	in.Drained = in.Drained || in.Unreachable
+	return in
 }
 
 // group makes the instances of a region each other's peers where there are at least three (and as long as there are two), and all the others

@@ -99,6 +99,8 @@ func (g *Group) instance(now time.Duration, p *params, m *Member) InstanceSnapsh
 		s.Reason = "by hand"
 	case Drained:
 		s.Reason = "listed as not to be called"
+	case Unreachable:
+		s.Reason = "nobody is connected to it"
 	}
 	return s
 }
@@ -109,8 +111,10 @@ func progress(done, of int) string {
 
 // shown returns the state as others see it.
 func (m *Member) shown() State {
-	switch {
-	case m.listed.Load().Drained:
+	switch in := m.listed.Load(); {
+	case in.Unreachable:
+		return Unreachable
+	case in.Drained:
 		return Drained
 	case m.pin == pinnedIn:
 		return PinnedIn

@@ -49,7 +49,7 @@ type Candidate struct {
 type RegionShare struct {
 	// Name is the region's, as instances have it.
 	Name string
-	// Listed is the weight of its instances that are not drained, and InService what of it may be called (without probes).
+	// Listed is the weight of its instances that are not drained (those that are unreachable are in it), and InService what of it may be called (without probes).
 	Listed, InService float64
 }
 
@@ -137,7 +137,7 @@ func (g *Group) build(now time.Duration) {
 			step := max(r.SlowStart/rampSteps, time.Millisecond)
 			soon(min(m.since+r.SlowStart, (now/step+1)*step))
 		}
-		if in.Drained {
+		if in.Drained && !in.Unreachable {
 			continue
 		}
 		at, ok := regions[in.Region]
@@ -147,8 +147,11 @@ func (g *Group) build(now time.Duration) {
 			v.Regions = append(v.Regions, RegionShare{Name: in.Region})
 		}
 		region := &v.Regions[at]
-		v.Instances++
 		region.Listed += in.Weight
+		if in.Unreachable {
+			continue
+		}
+		v.Instances++
 		switch m.gate.Load() & gateMask {
 		case gateOpen:
 			w := in.Weight * m.share(now, r)

@@ -71,7 +71,7 @@ func ofGroup(service, group string) string {
 func serviceState(p *screen.Screen, s isolation.Snapshot) string {
 	listed, in := 0, 0
 	for _, i := range s.Instances {
-		if i.State != isolation.Drained {
+		if i.State != isolation.Drained && i.State != isolation.Unreachable {
 			listed, in = listed+1, in+rank(i.Weight > 0)
 		}
 	}
