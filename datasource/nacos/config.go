@@ -78,8 +78,8 @@ func (c Config) check() error {
 	if c.Reread < minReread || c.Reread > maxReread {
 		fault("Reread is %v; want %v to %v", c.Reread, minReread, maxReread)
 	}
-	if fault := nameFault(c.Namespace); c.Namespace != "" && fault != "" {
-		errs = append(errs, fmt.Errorf("nacos: Namespace %q %s", c.Namespace, fault))
+	if why := nameFault(c.Namespace); c.Namespace != "" && why != "" {
+		fault("Namespace %q %s", c.Namespace, why)
 	}
 	if c.Username == "" && c.Password != "" {
 		fault("Password without Username; want both or none")

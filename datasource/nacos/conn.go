@@ -67,9 +67,9 @@ type conn struct {
 	localIP string
 	// openErr is why there is no socket.
 	openErr error
-	// lostErr is why the connection is of no use any more. advice is the address of the server that we are to use instead, if any.
+	// lostErr is why the connection is of no use any more. advice is the server that we are to use instead, if any: host, and port of HTTP.
 	lostErr error
-	advice  string
+	advice  [2]string
 }
 
 // dial connects to one server and makes it know the connection, which takes no longer than the timeout.
@@ -212,10 +212,10 @@ func (c *conn) receive() {
 		p, err := c.stream.Recv()
 		switch {
 		case errors.Is(err, io.EOF):
-			c.lose(errEnded, "")
+			c.lose(errEnded, "", "")
 			return
 		case err != nil:
-			c.lose(errors.New(status.Convert(err).Message()), "")
+			c.lose(errors.New(status.Convert(err).Message()), "", "")
 			return
 		}
 		c.handle(p)
@@ -242,11 +242,7 @@ func (c *conn) handle(p *auto.Payload) {
 		reset := &rpc_request.ConnectResetRequest{InternalRequest: rpc_request.NewInternalRequest()}
 		if json.Unmarshal(body, reset) == nil {
 			c.answer(&rpc_response.ConnectResetResponse{Response: done}, reset.RequestId)
-			advice := ""
-			if reset.ServerIp != "" {
-				advice = net.JoinHostPort(reset.ServerIp, reset.ServerPort)
-			}
-			c.lose(errReset, advice)
+			c.lose(errReset, reset.ServerIp, reset.ServerPort)
 		}
 	}
 }
@@ -259,11 +255,11 @@ func (c *conn) answer(resp rpc_response.IResponse, requestID string) {
 }
 
 // lose makes the connection one that is of no use any more.
-func (c *conn) lose(err error, advice string) {
+func (c *conn) lose(err error, host, port string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.lostErr == nil {
-		c.lostErr, c.advice = &lostError{c.server.name, err}, advice
+		c.lostErr, c.advice = &lostError{c.server.name, err}, [2]string{host, port}
 		close(c.lost)
 	}
 }
@@ -275,11 +271,11 @@ func (c *conn) why() error {
 	return c.lostErr
 }
 
-// advised returns the address of the server to use instead, "" for any.
-func (c *conn) advised() string {
+// advised returns the server to use instead, "" for any.
+func (c *conn) advised() (host, port string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.advice
+	return c.advice[0], c.advice[1]
 }
 
 func (c *conn) ip() string {

@@ -129,17 +129,20 @@ func (r *reader) took() []string {
 	return said
 }
 
-// timed returns what was delivered since the last call with the times, as "1s a".
+// timed returns what was delivered since the last call with the times, cut to tenths of a second, as "1s a".
 func (r *reader) timed() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all []string
 	for i, s := range r.said {
-		all = append(all, fmt.Sprintf("%v %s", r.at[i], s))
+		all = append(all, fmt.Sprintf("%v %s", r.at[i].Truncate(100*time.Millisecond), s))
 	}
 	r.said, r.at = nil, nil
 	return all
 }
+
+// connecting is longer than it takes to be connected.
+const connecting = 3 * registerPause
 
 // rest lets virtual time pass and everything that it wakes come to rest.
 func rest(d time.Duration) {

@@ -95,13 +95,12 @@ func (l *login) current(ctx context.Context, s server) (string, error) {
 	return l.obtain(ctx, s, "")
 }
 
-// another returns a token in place of one that was refused. It reports false if there is no better one to be had.
-func (l *login) another(ctx context.Context, s server, refused string) (string, bool) {
+// another returns a token in place of one that was refused; the same if no other is to be had, since it was got just now or elsewhere.
+func (l *login) another(ctx context.Context, s server, refused string) (string, error) {
 	if l.username == "" {
-		return "", false
+		return refused, nil
 	}
-	token, err := l.obtain(ctx, s, refused)
-	return token, err == nil && token != refused
+	return l.obtain(ctx, s, refused)
 }
 
 // obtain returns a token that is not the refused one, unless that was got just now.

@@ -82,8 +82,7 @@ func (c *Client) Publish(ctx context.Context, group, dataID string, data []byte,
 			return c.in(p.key, err)
 		}
 	}
-	err = c.store(ctx, conn, p)
-	if err != nil {
+	if err := c.store(ctx, conn, p); err != nil {
 		return c.in(p.key, err)
 	}
 	return nil
@@ -91,8 +90,9 @@ func (c *Client) Publish(ctx context.Context, group, dataID string, data []byte,
 
 // check looks at what is to be published.
 func (p *publishing) check() error {
-	if len(p.data) == 0 {
-		return errors.New("publish: there is no data; want a document, or Delete")
+	trimmed := bytes.TrimSpace(p.data)
+	if len(trimmed) == 0 {
+		return errors.New("publish: there is nothing in the data; want a document, or Delete")
 	}
 	if !utf8.Valid(p.data) {
 		return errors.New("publish: the data is no UTF-8, which is all that the server keeps unchanged")
@@ -104,7 +104,7 @@ func (p *publishing) check() error {
 	}
 	if p.kind == "" {
 		p.kind = "yaml"
-		if trimmed := bytes.TrimSpace(p.data); (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed) {
+		if (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed) {
 			p.kind = "json"
 		}
 	}

@@ -27,12 +27,16 @@ func request[T rpc_response.IResponse](ctx context.Context, c *Client, conn *con
 	}
 	answer, err := requestWith(ctx, c, conn, req, token, empty)
 	if errors.Is(err, ErrForbidden) {
-		if other, ok := c.login.another(ctx, conn.server, token); ok {
+		other, loginErr := c.login.another(ctx, conn.server, token)
+		switch {
+		case loginErr != nil:
+			return answer, also(err, loginErr)
+		case other != token:
 			answer, err = requestWith(ctx, c, conn, req, other, empty)
 		}
 	}
 	if refusal, ok := errors.AsType[*answerError](err); ok && refusal.code == codeUnregistered {
-		conn.lose(refusal, "")
+		conn.lose(refusal, "", "")
 		return answer, conn.why()
 	}
 	return answer, err
@@ -95,7 +99,7 @@ func (c *Client) connected(ctx context.Context) (*conn, error) {
 		switch {
 		case c.ctx.Err() != nil:
 			return nil, ErrClosed
-		case c.conn != nil:
+		case c.conn != nil && c.conn.why() == nil:
 			return c.conn, nil
 		case c.attempts > before:
 			return nil, c.failure
@@ -145,6 +149,14 @@ func (c *Client) in(k key, err error) error {
 // the context's cause where they fit.
 func (c *Client) Get(ctx context.Context, group, dataID string) (Content, error) {
 	k := key{group, dataID}
+	content, err := c.get(ctx, k)
+	if isLost(err) { // reading twice does no harm
+		content, err = c.get(ctx, k)
+	}
+	return content, err
+}
+
+func (c *Client) get(ctx context.Context, k key) (Content, error) {
 	ctx, conn, done, err := c.begin(ctx, k)
 	if err != nil {
 		return Content{}, err

@@ -13,6 +13,7 @@ import (
 type server struct {
 	// name is what it is called in messages: host and port of HTTP.
 	name string
+	host string
 	// grpc is host and port of gRPC.
 	grpc string
 	// login is the URL to log in at.
@@ -86,11 +87,12 @@ func parseServer(address string, secure bool) (server, error) {
 	if path == "" {
 		path = defaultPath
 	}
-	host := net.JoinHostPort(u.Hostname(), strconv.Itoa(port))
+	name := net.JoinHostPort(u.Hostname(), strconv.Itoa(port))
 	return server{
-		name:   host,
+		name:   name,
+		host:   u.Hostname(),
 		grpc:   net.JoinHostPort(u.Hostname(), strconv.Itoa(grpcPort)),
-		login:  u.Scheme + "://" + host + path + loginPath,
+		login:  u.Scheme + "://" + name + path + loginPath,
 		secure: secure || u.Scheme == "https",
 	}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"net"
 	"slices"
 	"time"
 
@@ -56,7 +58,7 @@ func (c *Client) work() {
 
 // connect tries the servers, one after the other, beginning with the one after that used last.
 func (c *Client) connect() (*conn, error) {
-	var all error
+	failures := map[string]error{}
 	for range c.servers {
 		s := c.servers[0]
 		c.servers = append(slices.Clone(c.servers[1:]), s)
@@ -68,14 +70,22 @@ func (c *Client) connect() (*conn, error) {
 		if c.ctx.Err() != nil {
 			return nil, ErrClosed
 		}
-		all = also(all, err)
+		failures[s.name] = err
+	}
+	var all error
+	for _, name := range slices.Sorted(maps.Keys(failures)) { // the same text every time, so that it is told once
+		all = also(all, failures[name])
 	}
 	return nil, fmt.Errorf("no connection: %w", all)
 }
 
-// advise makes the server that has the address the one tried next.
-func (c *Client) advise(address string) {
-	if i := slices.IndexFunc(c.servers, func(s server) bool { return s.name == address }); i > 0 {
+// advise makes the server, if we have been told of it, the one tried next. What its port is called differs; the host will do.
+func (c *Client) advise(host, port string) {
+	i := slices.IndexFunc(c.servers, func(s server) bool { return s.name == net.JoinHostPort(host, port) })
+	if i < 0 {
+		i = slices.IndexFunc(c.servers, func(s server) bool { return s.host == host })
+	}
+	if i > 0 {
 		c.servers = slices.Concat(c.servers[i:], c.servers[:i])
 	}
 }
@@ -290,15 +300,25 @@ func (s *service) listen(watches []*watch) error {
 		case isLost(err):
 			return err
 		case err != nil:
-			s.deaf = fmt.Errorf("no notices of changes, looking every %v: %w", s.config.Reread, err)
-			s.hearAt = s.now() + jitter(min(maxRetry, s.config.Reread))
-			return s.survives(err)
+			return s.deafen(watches, err)
 		}
 		s.spoke = s.now()
 		s.heard(batch, answer.ChangedConfigs)
 	}
 	s.deaf = nil
 	return nil
+}
+
+// deafen notes that the server gives no notices. All is read at the steady pace until it does.
+func (s *service) deafen(watches []*watch, err error) error {
+	if s.deaf == nil {
+		for _, w := range watches {
+			w.track.suspected = true
+		}
+	}
+	s.deaf = fmt.Errorf("no notices of changes, looking every %v: %w", s.config.Reread, err)
+	s.hearAt = s.now() + jitter(min(maxRetry, s.config.Reread))
+	return s.survives(err)
 }
 
 // heard takes the answer to listen.
