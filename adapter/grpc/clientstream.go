@@ -95,16 +95,19 @@ func (s *clientStream) refuse(err error) error {
 	return err
 }
 
-// over returns what the stream was ended for, or err.
-func (s *clientStream) over(err error) error {
-	if refused := s.refused.Load(); refused != nil && err != nil {
-		return *refused
+// refusal returns what the stream was ended for, nil if it was not.
+func (s *clientStream) refusal() error {
+	if err := s.refused.Load(); err != nil {
+		return *err
 	}
-	return err
+	return nil
 }
 
 // SendMsg sends a message, if rules allow it. That it returns io.EOF is not the end: RecvMsg tells how the stream ended.
 func (s *clientStream) SendMsg(m any) error {
+	if err := s.refusal(); err != nil {
+		return err
+	}
 	if err := s.messages.first(&s.call, &s.holds, m); err != nil {
 		return s.refuse(err)
 	}
@@ -118,7 +121,7 @@ func (s *clientStream) SendMsg(m any) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.finish(err)
 	}
-	return s.over(err)
+	return err
 }
 
 // RecvMsg receives a message.
@@ -127,14 +130,20 @@ func (s *clientStream) RecvMsg(m any) error {
 	if err != nil || s.oneReply {
 		s.finish(err)
 	}
-	return s.over(err)
+	if refused := s.refusal(); refused != nil && err != nil {
+		return refused // and not that it was cancelled for that
+	}
+	return err
 }
 
 // Header returns the header.
 func (s *clientStream) Header() (metadata.MD, error) {
+	if err := s.refusal(); err != nil {
+		return nil, err
+	}
 	md, err := s.ClientStream.Header()
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.finish(err)
 	}
-	return md, s.over(err)
+	return md, err
 }

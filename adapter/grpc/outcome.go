@@ -118,17 +118,20 @@ func (c *config) judge(eng *cordon.Engine, e *Ending, ent *cordon.Entry) (o cord
 func (c *config) lateness(e *Ending) {
 	switch end := callersEnd(e.Context); {
 	case end == nil:
-	case e.Default == cordon.Success && e.Err == nil && errors.Is(end, context.DeadlineExceeded):
-		e.Default = c.byCode(e.Method, codes.DeadlineExceeded)
-	case e.Default == cordon.Failure && errors.Is(end, context.Canceled):
+	case errors.Is(end, context.DeadlineExceeded):
+		if e.Code == codes.Canceled || e.Err == nil && e.Default == cordon.Success {
+			e.Default = c.byCode(e.Method, codes.DeadlineExceeded)
+		}
+	case e.Default == cordon.Failure:
 		e.Default = c.byCode(e.Method, codes.Canceled)
 	}
 }
 
-// almost is how far from a deadline the time of day may be when it is over.
-const almost = 50 * time.Millisecond
+// almost is how much earlier than the server's own timer the word of a client whose deadline has passed may come. Both count from when the call began for them, so
+// it is only what two messages may differ by in how long they are under way.
+const almost = 10 * time.Millisecond
 
-// callersEnd returns why a call's caller waits for it no more, nil if he still does. The client whose deadline has passed resets the stream, and may be quicker than the server's own timer.
+// callersEnd returns why a call's caller waits for it no more, nil if he still does. A client whose deadline has passed resets the stream, as one that cancels does.
 func callersEnd(ctx context.Context) error {
 	err := ctx.Err()
 	if err == nil || errors.Is(err, context.DeadlineExceeded) {
