@@ -458,12 +458,13 @@ func TestUnreachableInstances(t *testing.T) {
 		o, list := regions(Options{Strategy: s}, 10)
 		w := newWorld(t, o, list)
 		unreachable := func(n int) map[string]int {
+			eu := list[10:20]
 			for i := range n {
-				list[i].Unreachable = true
+				eu[i].Unreachable = true
 			}
 			w.group.Update(w.now, list)
 			got := w.calls(8000, nil)
-			for _, in := range list[:n] {
+			for _, in := range eu[:n] {
 				require.Zero(t, got[in.Address])
 			}
 			return got
@@ -472,7 +473,7 @@ func TestUnreachableInstances(t *testing.T) {
 		require.InDelta(t, 6/8., inRegion(unreachable(4), "eu"), .02)
 		require.Zero(t, inRegion(unreachable(10), "eu"))
 		require.Equal(t, 20, w.group.View(w.now).Instances)
-		require.Equal(t, isolation.Unreachable, w.group.Snapshot(w.now).Instances[0].State)
+		require.Equal(t, isolation.Unreachable, w.group.Snapshot(w.now).Instances[10].State)
 		for i := range list {
 			list[i].Unreachable = false
 		}
