@@ -73,7 +73,7 @@ func TestStatesAreWrittenAndReadAlike(t *testing.T) {
 		require.NoError(t, back.UnmarshalText(text))
 		require.Equal(t, s, back)
 	}
-	require.Equal(t, "state(9)", (Drained + 1).String())
+	require.Equal(t, "state(9)", (Unreachable + 1).String())
 	s := Held
 	require.ErrorContains(t, s.UnmarshalText([]byte("asleep")), `no such state: "asleep"; want one of in service, slow start, quarantined`)
 	require.Equal(t, Held, s)
