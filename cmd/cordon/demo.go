@@ -18,6 +18,10 @@ callers that send more than is allowed. It switches faults on and off and edits
 the rule file while calls pass, and judges by the services' own books whether
 every promise held. It takes about 40 s and needs nothing but this program.
 
+With --nacos the rules are kept on a Nacos server instead of in a file, under a
+name of their own that is deleted at the end: published there, watched by the
+gateway, edited and spoilt while calls pass. scripts/nacos start runs a server.
+
 It ends with exit code 0 when all promises held and 1 when one did not.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -31,6 +35,7 @@ It ends with exit code 0 when all promises held and 1 when one did not.`,
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&opts.Nacos, "nacos", "", "keep the rules on the Nacos server at this `ADDRESS`, as 127.0.0.1:8848, instead of in a file")
 	cmd.Flags().BoolVar(&opts.Keep, "keep", false, "keep everything running afterwards, to edit the rules and call the gateway by hand")
 	return cmd
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/cmd/cordon/internal/screen"
+	"github.com/cordon-go/cordon/datasource"
 	"github.com/cordon-go/cordon/gateway"
 	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/paramflow"
@@ -56,6 +57,7 @@ func TestTopTableTakesRatesFromWhatChanged(t *testing.T) {
 	require.Equal(t, strings.TrimPrefix(`
 2026-01-02 12:00:12  serving, 3 in flight  rules: 1 breaker, 1 flow
 file:/etc/gateway/rules.yaml: 2 rules, version 2026-01-02T11:00:00Z, 3 updates
+refused/s: 100 by flow
 
 RESOURCE       PASSED/s  REFUSED/s  FAILED/s  IN FLIGHT    P50   P99  RULES
 orders.Create       200        100         2          3  2.1ms  1.5s  orders 99/100, pay open for 1.5s, db 20/20 (4 wait) (shadow)
@@ -87,6 +89,48 @@ func TestTopTableShowsWhatIsWrong(t *testing.T) {
 	require.Contains(t, text, "FAILED: rules.yaml:3:5: flow[0]: limti: unknown key")
 	require.Contains(t, text, "2 internal faults")
 	require.Contains(t, text, "no calls yet")
+}
+
+// Sources that are stale, absent or not kept say so, and what the whole process is held to stands under them.
+func TestTopTableShowsStaleSourcesAndTheSystem(t *testing.T) {
+	s, before := statusAt(12, 1000), statusAt(10, 1000)
+	f := func(v float64) *float64 { return &v }
+	s.Engine.Rules = map[string]int{"flow": 2, "system": 3, "authority": 1, "breaker": 0}
+	s.Engine.Sources = []cordon.SourceSnapshot{
+		{
+			Source: "nacos:public/G/shop-flow-rules", Version: "v1", Rules: 2, Updates: 1, Stale: true, StaleSince: time.Date(2026, 1, 1, 3, 4, 5, 0, time.UTC),
+			LastError: "nacos:public/G/shop-flow-rules: connection refused", LastGoodError: "disk full",
+		},
+		{Source: "nacos:public/G/shop-param-rules", LastError: "nacos:public/G/shop-param-rules: " + datasource.ErrAbsent.Error()},
+		{Source: "nacos:public/G/gone", Updates: 3, LastError: "nacos:public/G/gone: " + datasource.ErrAbsent.Error()},
+	}
+	s.Engine.System = &cordon.SystemSnapshot{
+		CPU: f(.853), Load: f(3.2), InFlight: 12, ResponseTime: 12 * time.Millisecond, Capacity: 40,
+		Rules: []cordon.SystemRuleSnapshot{
+			{ID: "cpu#1", Metric: "cpu", Limit: .8, Observed: f(.853), Refusing: true, Blocked: 7},
+			{ID: "slow", Metric: "responseTime", Limit: .5, Observed: f(.012), Shadow: true, Shadowed: 3},
+			{ID: "load#1", Metric: "load", Limit: 8},
+			{ID: "rate#1", Metric: "rate", Limit: 1000, Observed: f(250)},
+		},
+	}
+	r := &s.Engine.Resources[0]
+	r.Blocked = map[string]int64{"flow": 600, "system": 40, "authority": 2, "breaker": 1}
+	r.Rules = []cordon.RuleSnapshot{{Kind: "authority", ID: "callers", Blocked: 2}}
+	require.Equal(t, strings.TrimPrefix(`
+2026-01-02 12:00:12  serving, 3 in flight  rules: 1 authority, 2 flow, 3 system
+nacos:public/G/shop-flow-rules: 2 rules, version v1, 1 updates  STALE: kept on 2026-01-01 03:04:05, not confirmed since the start  FAILED: nacos:public/G/shop-flow-rules: connection refused  NOT KEPT: disk full
+nacos:public/G/shop-param-rules: no such document
+nacos:public/G/gone: 0 rules, version none, 3 updates  FAILED: nacos:public/G/gone: document does not exist
+system: CPU 85%, load 3.20, 12 in flight, responds in 12ms, can work on 40 at once
+  cpu#1: cpu 85% of 80%  REFUSING  7 refused
+  slow: responseTime 12ms of 500ms  (shadow, 3 would be refused)
+  load#1: load – of 8.00
+  rate#1: rate 250 of 1000
+refused/s: 50 by flow, 20 by system, 1 by authority
+
+RESOURCE       PASSED/s  REFUSED/s  FAILED/s  IN FLIGHT    P50   P99  RULES
+orders.Create         0         71         0          3  2.1ms  1.5s  callers 2 refused`, "\n"),
+		strings.Join(topTable(screen.New(&bytes.Buffer{}), before, s)[:13], "\n"))
 }
 
 // services are one that is well, one with a sick instance, and one in fallback.
@@ -136,7 +180,7 @@ stock                 1 of 1 in service, 1 would be out                0       0
 mail                  2 of 2 in service                             1000       1          2                  no rule
 void (void-write)     no instances                                     0       0          0                  rule all
 
-EVENTS, newest first`, "\n"), strings.Join(lines[6:len(lines)-2], "\n"))
+EVENTS, newest first`, "\n"), strings.Join(lines[7:len(lines)-2], "\n"))
 }
 
 // What an administration address answers is what top shows: states are read back from their words.

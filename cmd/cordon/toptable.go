@@ -46,7 +46,7 @@ func topTable(p *screen.Screen, before, now gateway.Status) []string {
 	if len(now.Engine.Resources) == 0 {
 		resources = append(resources, p.Paint(screen.Dim, "no calls yet"))
 	}
-	return fit(p.Rows(), headLines(p, now), resources, serviceLines(p, now.Engine.Services), eventLines(p, now.Events))
+	return fit(p.Rows(), headLines(p, before, now), resources, serviceLines(p, now.Engine.Services), eventLines(p, now.Events))
 }
 
 // fit puts blocks of lines one below the other, shortened where a terminal of so many rows has no room for all; 0 is any number. The first block is
@@ -115,21 +115,21 @@ func total(byKind map[string]int64) int64 {
 }
 
 // headLines tells how the gateway, its rules and their sources are.
-func headLines(p *screen.Screen, now gateway.Status) []string {
+func headLines(p *screen.Screen, before, now gateway.Status) []string {
 	engine := now.Engine
 	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(engine.Rules)) {
-		kinds = append(kinds, fmt.Sprintf("%d %s", engine.Rules[kind], kind))
+		if n := engine.Rules[kind]; n > 0 {
+			kinds = append(kinds, fmt.Sprintf("%d %s", n, kind))
+		}
 	}
 	lines := []string{fmt.Sprintf("%s  %s, %d in flight  rules: %s",
 		engine.Time.Format(time.DateTime), now.State, now.InFlight, orNone(strings.Join(kinds, ", ")))}
 	for _, source := range engine.Sources {
-		line := fmt.Sprintf("%s: %d rules, version %s, %d updates", source.Source, source.Rules, orNone(source.Version), source.Updates)
-		if source.LastError != "" {
-			line += p.Paint(screen.Red, "  FAILED: "+oneLine(source.LastError))
-		}
-		lines = append(lines, line)
+		lines = append(lines, sourceLine(p, source))
 	}
+	lines = append(lines, systemLines(p, engine.System)...)
+	lines = append(lines, refusedLine(before.Engine, engine)...)
 	for _, why := range now.NotReady {
 		lines = append(lines, p.Paint(screen.Red, "not ready: "+oneLine(why)))
 	}
@@ -172,6 +172,9 @@ func ruleStates(p *screen.Screen, states []cordon.RuleSnapshot) string {
 		}
 		if r.Param != nil {
 			part = r.ID + " " + valueStates(p, r)
+		}
+		if r.Kind == cordon.KindAuthority.String() {
+			part = fmt.Sprintf("%s %d refused", r.ID, r.Blocked)
 		}
 		if r.Queued > 0 {
 			part += fmt.Sprintf(" (%d wait)", r.Queued)

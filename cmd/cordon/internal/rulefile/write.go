@@ -41,7 +41,7 @@ func (p Part) FileName() string {
 // instead of its services. lost are the rules that belong in no document of the form.
 func Write(rules cordon.Rules, format Format, gateway bool) (parts []Part, lost []sentinel.Loss, err error) {
 	if format == Native {
-		data, err := cordon.EncodeNative(rules)
+		data, err := cordon.EncodeNative(withoutEmpty(rules))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -69,6 +69,13 @@ func Write(rules cordon.Rules, format Format, gateway bool) (parts []Part, lost 
 		}
 	}
 	return parts, lost, nil
+}
+
+// withoutEmpty returns the rules without the lists that hold none, which would be written as empty ones.
+func withoutEmpty(rules cordon.Rules) cordon.Rules {
+	var r cordon.Rules
+	add(&r, rules) // nothing added to nothing is no list
+	return r
 }
 
 // kindsNeeded returns the kinds of Sentinel documents that the rules belong in. Java keeps concurrency limits among its flow rules, and all limits of a gateway in one document.
