@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -13,10 +14,11 @@ import (
 // A Client is what is had of one namespace of a server: sources to watch, and documents to get and to publish. All share one connection,
 // which is made when something is first asked for, and made again whenever it is lost. Its methods are safe for concurrent use.
 type Client struct {
-	config  Config // with defaults
-	servers []server
-	dialer  *dialer
-	login   *login
+	config Config // with defaults
+	// names are those of all servers.
+	names  string
+	dialer *dialer
+	login  *login
 
 	ctx    context.Context // done once the client is closed
 	cancel context.CancelFunc
@@ -37,7 +39,8 @@ type Client struct {
 	// changed is closed, and made anew, when one of the three above changes.
 	changed chan struct{}
 
-	// connections counts those there have been. It is the worker's alone, as is the order of servers: the next to try comes first.
+	// servers begin with the one to try next, connections counts those there have been. Both are the worker's alone.
+	servers     []server
 	connections uint64
 }
 
@@ -63,10 +66,15 @@ func newClient(c Config, network func(ctx context.Context, address string) (net.
 	if err != nil {
 		return nil, err
 	}
+	var names []string
+	for _, s := range servers {
+		names = append(names, s.name)
+	}
 	// Many clients with one configuration share the servers among them.
 	rand.Shuffle(len(servers), func(i, k int) { servers[i], servers[k] = servers[k], servers[i] })
 	client := &Client{
 		config:  c,
+		names:   strings.Join(names, ", "),
 		servers: servers,
 		login:   newLogin(c, servers, certs, network),
 		wake:    make(chan struct{}, 1),

@@ -83,8 +83,11 @@ func (e *timeoutError) Timeout() bool { return true }
 
 // also adds to an error what else went wrong, in one line.
 func also(err, more error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return more
+	case more == nil:
+		return err
 	}
 	return fmt.Errorf("%w; %w", err, more)
 }

@@ -149,3 +149,10 @@ func rest(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
+
+// newPanicLogger returns a logger that is of no use.
+func newPanicLogger() *slog.Logger { return slog.New(panicHandler{}) }
+
+type panicHandler struct{ slog.Handler }
+
+func (panicHandler) Enabled(context.Context, slog.Level) bool { panic("no") }

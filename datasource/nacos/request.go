@@ -104,7 +104,7 @@ func (c *Client) connected(ctx context.Context) (*conn, error) {
 		case c.attempts > before:
 			return nil, c.failure
 		case ctx.Err() != nil:
-			return nil, also(fmt.Errorf("no connection: %w", context.Cause(ctx)), c.failure)
+			return nil, also(fmt.Errorf("no connection: %s: %w", c.names, context.Cause(ctx)), c.failure)
 		}
 		c.wanted = true
 		c.raise()
