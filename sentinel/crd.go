@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cordon-go/cordon/rule"
+	"github.com/cordon-go/cordon/system"
 )
 
 // The group of sentinel-golang's resources for Kubernetes, and the one version that there is of it.
@@ -284,24 +285,23 @@ func (r *reader) fromCRD() bool {
 	kind := r.d.doc.Kind
 	before := len(r.e.Problems.Faults())
 	for i := range r.members {
-		m := &r.members[i]
-		if known := crdWords[kind][m.key.name]; known != nil && m.known {
-			m.field = r.numbered(m.field, m.key.name, known)
+		switch m := &r.members[i]; {
+		case !m.known:
+		case m.key.name == "specificItems":
+			m.field = r.numberedItems(m.field)
+		case crdWords[kind][m.key.name] != nil:
+			m.field = r.numbered(m.field, m.key.name, crdWords[kind][m.key.name])
 		}
 	}
-	for name, known := range crdWords[kind] {
-		if _, may := known[""]; !may && !r.has(name) {
+	for _, name := range []string{"metricType", "strategy"} {
+		if known := crdWords[kind][name]; known != nil && !r.has(name) {
 			r.fault(name, known.list(), "it is missing, and sentinel-golang would leave the rule out")
 		}
 	}
-	for i := range r.members {
-		m := &r.members[i]
-		if m.key.name == "specificItems" && m.known {
-			m.field = r.numberedItems(m.field)
-		}
-	}
-	for _, name := range []string{"threshold", "triggerCount"} {
-		r.whole(name, 0, span{0, 1 << 53})
+	r.whole("threshold", 0, span{0, 1 << 53})
+	r.whole("triggerCount", 0, span{0, 1 << 53})
+	if kind == System {
+		r.e.match = r.crdMetric()
 	}
 	if len(r.e.Problems.Faults()) > before {
 		return false
@@ -309,17 +309,23 @@ func (r *reader) fromCRD() bool {
 	switch {
 	case kind == Breaker && r.whole("strategy", slowRatio, aLong) != errorCount:
 		r.hundredths("threshold", 100)
-	case kind == System:
-		switch r.whole("metricType", goLoad, aLong) {
-		case goLoad:
-			r.hundredths("triggerCount", 0)
-		case goCPUUsage:
-			r.hundredths("triggerCount", 100)
-		}
+	case kind == System && r.e.match == rule.Name(system.Load.String()):
+		r.hundredths("triggerCount", 0)
+	case kind == System && r.e.match == rule.Name(system.CPU.String()):
+		r.hundredths("triggerCount", 100)
 	case kind == Flow && r.has("statIntervalInMs"):
 		r.warn("statIntervalInMs", "", "sentinel-golang's controller forgets this key and counts per second; here it is the interval, as the resource's schema has it")
 	}
 	return len(r.e.Problems.Faults()) == before
+}
+
+// crdMetric is the match of a system rule, that of no rule if its metric is not known.
+func (r *reader) crdMetric() rule.Match {
+	m := r.find("metricType")
+	if m == nil || m.field.Value.Kind != rule.Number {
+		return rule.Match{}
+	}
+	return rule.Name(goMetrics[r.whole("metricType", goLoad, aLong)].String())
 }
 
 // numbered is a field with a number for its word.

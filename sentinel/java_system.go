@@ -147,11 +147,14 @@ func (w *writer) javaSystem(s system.Rule) {
 	case system.ResponseTime:
 		said.say(javaRT, wholeNode(w.units("slowerThan", s.SlowerThan, time.Millisecond, 1, math.MaxInt64)))
 	case system.Concurrency:
+		if s.Limit == 0 {
+			w.l.add("limit", "Sentinel Java lets one call at a time pass at 0")
+		}
 		said.say(javaThreads, wholeNode(int64(s.Limit)))
 	case system.Rate:
 		said.say(javaQPS, numberNode(s.Limit))
 	}
-	w.o = merged([]object{said, noSystemLimits()})
+	w.o = merged([]object{noSystemLimits(), said})
 }
 
 // noSystemLimits is a system rule of Java's that sets no limit, with what Java's own writers put there.

@@ -12,11 +12,14 @@ import (
 	"pgregory.net/rapid"
 
 	cordon "github.com/cordon-go/cordon"
+	"github.com/cordon-go/cordon/apigroup"
+	"github.com/cordon-go/cordon/authority"
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
 	"github.com/cordon-go/cordon/sentinel"
+	"github.com/cordon-go/cordon/system"
 )
 
 // TestRoundTrip: whatever is written is read back without a fault or a warning, one rule for each that was not left out, and a rule without a
@@ -34,6 +37,11 @@ func TestRoundTrip(t *testing.T) {
 		{sentinel.Go, sentinel.Isolation},
 		{sentinel.Java, sentinel.Param},
 		{sentinel.Go, sentinel.Param},
+		{sentinel.Java, sentinel.System},
+		{sentinel.Go, sentinel.System},
+		{sentinel.Java, sentinel.Authority},
+		{sentinel.Java, sentinel.Gateway},
+		{sentinel.Java, sentinel.API},
 	} {
 		t.Run(form.dialect.String()+" "+form.kind.String(), func(t *testing.T) {
 			t.Parallel()
@@ -44,31 +52,53 @@ func TestRoundTrip(t *testing.T) {
 					Concurrency: drawRules(t, "concurrency", drawPlaces),
 					Breaker:     drawRules(t, "breaker", drawBreaker),
 					Param:       drawRules(t, "param", drawParam),
+					System:      drawRules(t, "system", drawSystem),
+					Authority:   drawRules(t, "authority", drawAuthority),
+					APIGroup:    drawRules(t, "apiGroup", drawGroup),
+				}
+				if form.kind == sentinel.Gateway {
+					rules.Flow = drawRules(t, "flow", drawGatewayRate)
+					rules.Param = drawRules(t, "param", drawGatewayParam)
 				}
 				data, lost, err := sentinel.Encode(form.dialect, form.kind, rules)
 				require.NoError(t, err)
 				require.True(t, json.Valid(data), "%s", data)
 				doc, err := sentinel.Decode(form.kind, "written", data)
 				require.NoError(t, err, "%s", data)
-				require.Empty(t, doc.Problems, "%s", data)
+				require.Empty(t, doc.Problems.Faults(), "%s", data)
+				if form.kind != sentinel.API && form.kind != sentinel.Gateway && form.kind != sentinel.System {
+					require.Empty(t, doc.Problems, "%s", data) // these warn of what is in force and probably not meant
+				}
 				back := doc.Rules()
 				ways := lossesByRule(lost)
-				if form.kind == sentinel.Flow {
+				if form.kind == sentinel.Flow || form.kind == sentinel.Gateway {
 					lossless += compare(t, "flow", rules.Flow, back.Flow, ways, canonicalRate)
 				}
-				if form.kind == sentinel.Isolation || form.kind == sentinel.Flow && form.dialect == sentinel.Java {
+				if form.kind == sentinel.Isolation || form.kind == sentinel.Flow && form.dialect == sentinel.Java || form.kind == sentinel.Gateway {
 					lossless += compare(t, "concurrency", rules.Concurrency, back.Concurrency, ways, func(c flow.ConcurrencyRule) flow.ConcurrencyRule { return c })
 				}
 				if form.kind == sentinel.Breaker {
 					lossless += compare(t, "breaker", rules.Breaker, back.Breaker, ways, canonicalBreaker)
 				}
-				if form.kind == sentinel.Param {
+				if form.kind == sentinel.Param || form.kind == sentinel.Gateway {
 					lossless += compare(t, "param", rules.Param, back.Param, ways, canonicalParam)
+				}
+				if form.kind == sentinel.System {
+					lossless += compare(t, "system", rules.System, back.System, ways, func(s system.Rule) system.Rule { return s })
+				}
+				if form.kind == sentinel.Authority {
+					lossless += compare(t, "authority", rules.Authority, back.Authority, ways, func(a authority.Rule) authority.Rule { return a })
+				}
+				if form.kind == sentinel.API {
+					lossless += compare(t, "apiGroup", rules.APIGroup, back.APIGroup, ways, func(g apigroup.Group) apigroup.Group {
+						g.Paths = append([]apigroup.Path(nil), g.Paths...)
+						return g
+					})
 				}
 
 				// A document knows its own rules again.
 				again, lost, err := doc.Encode(back)
-				if len(back.Flow)+len(back.Concurrency)+len(back.Breaker)+len(back.Param) > 0 {
+				if len(doc.Elements) > 0 {
 					require.NoError(t, err)
 					require.Empty(t, lost)
 					require.Equal(t, string(data), string(again))
@@ -183,8 +213,84 @@ func drawRate(t *rapid.T) flow.Rule {
 	return f
 }
 
+// drawGatewayRate draws a rate that a gateway rule can often say.
+func drawGatewayRate(t *rapid.T) flow.Rule {
+	f := drawRate(t)
+	f.Resource, f.Also = often(t, "of", rule.Name("route"), f.Resource), false
+	if f.Mode == flow.Smooth || f.Mode == flow.Reject && rapid.Bool().Draw(t, "smooth") {
+		f.Mode, f.Related, f.Memory = flow.Smooth, "", flow.Memory{}
+		f.Burst = rapid.SampledFrom([]int{0, 1, 20, 25}).Draw(t, "saved")
+	}
+	return f
+}
+
+// drawGatewayParam draws a limit by a value that a gateway rule can often say.
+func drawGatewayParam(t *rapid.T) paramflow.Rule {
+	p := drawParam(t)
+	p.Resource, p.Also = often(t, "of", rule.Name("route"), p.Resource), false
+	p.Overrides = often(t, "no overrides", nil, p.Overrides)
+	p.Absent, p.Values = paramflow.Pass, 0
+	p.Param = often(t, "source", rapid.SampledFrom([]string{"client.ip", "header.Host", "header.X-User", `query["a b"]`, "cookie.sid"}).Draw(t, "usual"),
+		p.Param, "header.host", `header["host"]`, "peer.ip", "query['it\\'s']", "query[\" \"]", "query.a + query.b")
+	p.Only = often(t, "only", rapid.SampledFrom([]rule.Match{{}, rule.Name("vip"), rule.Name("a*"), rule.Wildcard("*a.b*"), rule.Regex("a|b")}).Draw(t, "usual only"),
+		rule.Wildcard("a*"), rule.Wildcard("*"), rule.Wildcard("**"), rule.Wildcard("*a?*"), rule.Default(), rule.Regex("[[:alpha:]]"), rule.Name("\xff"), rule.Regex(" "))
+	return p
+}
+
+func drawSystem(t *rapid.T) system.Rule {
+	s := system.Rule{
+		Metric: rapid.SampledFrom([]system.Metric{system.Load, system.CPU, system.ResponseTime, system.Concurrency, system.Rate}).Draw(t, "metric"),
+		Shadow: often(t, "shadow", false, true),
+	}
+	switch s.Metric {
+	case system.ResponseTime:
+		s.SlowerThan = rapid.OneOf(rapid.SampledFrom([]time.Duration{time.Millisecond, time.Second, time.Hour, time.Microsecond}), rapid.Map(rapid.Int64Range(1000, int64(time.Hour)), func(n int64) time.Duration {
+			return time.Duration(n)
+		})).Draw(t, "slowerThan")
+		return s
+	case system.Load, system.CPU:
+		s.Admission = rapid.SampledFrom([]system.Admission{system.BBR, system.Refuse}).Draw(t, "admission")
+		s.Limit = rapid.SampledFrom([]float64{0, 0.1, 0.8, 1, 2.5, 100_000}).Draw(t, "limit")
+	default:
+		s.Limit = rapid.SampledFrom([]float64{0, 0.001, 1, 2.5, 1000, 10_000_000}).Draw(t, "limit")
+	}
+	return s
+}
+
+func drawAuthority(t *rapid.T) authority.Rule {
+	a := authority.Rule{
+		Resource:  drawMatch(t),
+		Anonymous: often(t, "anonymous", authority.Pass, authority.Refuse),
+		Also:      rapid.Bool().Draw(t, "also"),
+		Shadow:    often(t, "shadow", false, true),
+	}
+	names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "shop", "default", "other", "x*", "*", "a,b", "é", "\xff"}), 1, 4, func(s string) string { return s }).Draw(t, "names")
+	if rapid.Bool().Draw(t, "white") {
+		a.Allow = names
+	} else {
+		a.Deny = names
+	}
+	return a
+}
+
+func drawGroup(t *rapid.T) apigroup.Group {
+	path := rapid.SampledFrom([]apigroup.Path{
+		{Exact: "/a"}, {Exact: "/b"}, {Pattern: "/c/**"}, {Pattern: "/u/{id}"}, {Pattern: "/u/{id:[0-9]+}/x"}, {Regex: "/d/[0-9]+"}, {Regex: "[[:alpha:]]"}, {Exact: "\xff"}, {Exact: " "},
+	})
+	return apigroup.Group{
+		Name:  rapid.SampledFrom([]string{"a", "b", "orders", " ", "é", "\xff"}).Draw(t, "name"),
+		Paths: rapid.SliceOfNDistinct(path, 0, 4, func(p apigroup.Path) apigroup.Path { return p }).Draw(t, "paths"),
+	}
+}
+
 func canonicalRate(f flow.Rule) flow.Rule {
 	f.Per = or(f.Per, time.Second)
+	if f.Mode == flow.Smooth {
+		f.Burst = or(f.Burst, 1)
+		if f.Limit == 0 {
+			f.Burst = 0 // not looked at
+		}
+	}
 	if f.Memory != (flow.Memory{}) {
 		f.Limit = 0 // not looked at
 	}
@@ -324,7 +430,13 @@ func overrideKey(o paramflow.Override) [3]string {
 
 // canonicalParam spells defaults out, and writes in one way what can be said in two.
 func canonicalParam(p paramflow.Rule) paramflow.Rule {
-	if same := map[string]string{"arg[ 7 ][ *? ]": "arg[7][*?]", `value['it\'s \u00e9']`: `value["it's é"]`}[p.Param]; same != "" {
+	if strings.EqualFold(p.Param, "header.host") || strings.EqualFold(p.Param, `header["host"]`) {
+		p.Param = "header.Host"
+	}
+	if p.Only == rule.Default() {
+		p.Only = rule.Match{}
+	}
+	if same := map[string]string{"arg[ 7 ][ *? ]": "arg[7][*?]", `value['it\'s \u00e9']`: `value["it's é"]`, `query['it\'s']`: `query["it's"]`}[p.Param]; same != "" {
 		p.Param = same
 	}
 	p.Overrides = append([]paramflow.Override(nil), p.Overrides...)
