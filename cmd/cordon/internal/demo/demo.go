@@ -37,7 +37,7 @@ func Run(ctx context.Context, scr *screen.Screen, opts Options) (Summary, error)
 type chapter func(*stage, context.Context) error
 
 func perform(ctx context.Context, scr *screen.Screen, opts Options, chapters []chapter) (summary Summary, err error) {
-	s, err := newStage(ctx, scr)
+	s, err := newStage(ctx, scr, opts)
 	defer func() { err = errors.Join(err, s.close()) }()
 	if err != nil {
 		return s.summary, err

@@ -43,7 +43,7 @@ type stage struct {
 }
 
 // newStage starts services, gateway and (paused) loads. close ends it, also when newStage failed.
-func newStage(ctx context.Context, scr *screen.Screen) (*stage, error) {
+func newStage(ctx context.Context, scr *screen.Screen, opts Options) (*stage, error) {
 	clk := clock.System()
 	s := &stage{
 		screen:  scr,
@@ -67,7 +67,7 @@ func newStage(ctx context.Context, scr *screen.Screen) (*stage, error) {
 	if s.stock, err = startPool(clk); err != nil {
 		return s, err
 	}
-	if err := s.openStore(ctx); err != nil {
+	if err := s.openStore(ctx, opts); err != nil {
 		return s, err
 	}
 	front, err := startFront(s)
@@ -85,13 +85,21 @@ func newStage(ctx context.Context, scr *screen.Screen) (*stage, error) {
 func newService(up *upstream) *service { return &service{upstream: up} }
 
 // openStore stores the first rule document.
-func (s *stage) openStore(ctx context.Context) error {
-	store, err := newFileStore()
+func (s *stage) openStore(ctx context.Context, opts Options) error {
+	if opts.Nacos == "" {
+		store, err := newFileStore()
+		if err != nil {
+			return err
+		}
+		s.store = store
+		return store.overwrite(ctx, s.rules.document())
+	}
+	store, err := newNacosStore(opts.Nacos)
 	if err != nil {
 		return err
 	}
 	s.store = store
-	return store.overwrite(ctx, s.rules.document())
+	return store.begin(ctx, s.rules.document())
 }
 
 // services returns all of them.
