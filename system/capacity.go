@@ -46,9 +46,12 @@ type second struct {
 // add takes what ended between two marks.
 func (c *capacity) add(from, to mark) {
 	ended, took := to.ended-from.ended, to.spent-from.spent
-	// What ended did so within tickEvery after from: a longer span is one in which nobody came.
-	span := min(to.at-from.at, 2*tickEvery)
-	number := int64(to.at / time.Second)
+	// What ended did so within tickEvery after from: in a longer span nobody came for the rest of it.
+	span := to.at - from.at
+	if span > 2*tickEvery {
+		span = tickEvery
+	}
+	number := int64(from.at / time.Second)
 	s := &c.seconds[number%int64(len(c.seconds))]
 	if s.number != number {
 		*s = second{number: number}

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"sync"
@@ -39,6 +40,7 @@ type Guard struct {
 	bound    atomic.Int64  // up to what is in flight rules with BBR admit while they refuse, 0 while it is not known; written under mu
 	busy     bool          // a call is reading the machine
 	due      time.Duration // when the next reading is
+	at       time.Duration // of the latest decision
 	cpu      gauge
 	load     gauge
 }
@@ -66,7 +68,7 @@ const (
 	// none is no limit.
 	none = math.MaxInt64
 	// mostShadows is how many rules in shadow are asked.
-	mostShadows = 64
+	mostShadows = 32
 )
 
 // set is the rules in force. It is immutable but for what states count.
@@ -109,34 +111,38 @@ type verdict struct {
 type Permit struct {
 	set   *set          // if it has more to ask than what is in flight
 	at    time.Duration // of the earliest decision on a rate
-	took  uint64        // the rules in shadow that admitted it by their rates
-	would uint64        // the rules in shadow that would have refused it
+	took  uint32        // the rules in shadow that admitted it by their rates
+	would uint32        // the rules in shadow that would have refused it
 }
 
 // A Refusal says which rule refused a call and why.
 type Refusal struct {
 	// Rule is the rule. It must not be changed; the address is the same until the rule is edited.
 	Rule *Rule
-	// Limit is the rule's limit, of a response time in seconds, and Observed what was seen: the metric, without the call.
-	Limit, Observed float64
+	// Observed is what was seen: the metric, that of a response time in seconds, without the call.
+	Observed float64
 	// RetryAfter is after what time the call could pass if nothing else came, as far as that can be said; 0 if it cannot, negative if never.
 	RetryAfter time.Duration
-	// Cause is an error that is ErrOverloaded, and says by what metric.
-	Cause error
 }
+
+// Limit returns the rule's limit, that of a response time in seconds.
+func (r Refusal) Limit() float64 { return r.Rule.limit() }
+
+// Cause returns an error that is ErrOverloaded, and says by what metric.
+func (r Refusal) Cause() error { return r.Rule.Metric.cause() }
 
 // NewGuard returns a guard without rules, which admits all calls and measures nothing of the machine. reader reads it for rules on CPU and Load; nil means NewReader.
 func NewGuard(reader Reader) *Guard {
 	if reader == nil {
 		reader = NewReader()
 	}
-	g := &Guard{reader: reader, due: math.MinInt64}
+	g := &Guard{reader: reader, due: math.MinInt64, at: math.MinInt64}
 	g.next.Store(math.MinInt64)
 	g.set.Store(&set{most: none})
 	return g
 }
 
-// Update puts rules in force, which must be valid and have ids of their own. What is in flight, what was admitted and measured, and the counts of rules by their ids stay. Of more than 64 rules in shadow the further ones count
+// Update puts rules in force, which must be valid and have ids of their own. What is in flight, what was admitted and measured, and the counts of rules by their ids stay. Of more than 32 rules in shadow the further ones count
 // nothing.
 func (g *Guard) Update(rules []Rule, now time.Duration) {
 	g.mu.Lock()
@@ -247,7 +253,7 @@ func (g *Guard) enterFurther(s *set, now time.Duration, n int64) (p Permit, r Re
 		p.at = at
 	}
 	for i, st := range s.shadows {
-		bit := uint64(1) << i
+		bit := uint32(1) << i
 		switch st.rule.Metric {
 		case Rate:
 			if at, _, _, ok := st.window.acquire(now, n); ok {
@@ -272,7 +278,7 @@ func (g *Guard) enterFurther(s *set, now time.Duration, n int64) (p Permit, r Re
 // refuse counts a refusal.
 func (st *state) refuse(observed float64, retryAfter time.Duration) Refusal {
 	st.counts.blocked.Add(1)
-	return Refusal{Rule: &st.rule, Limit: st.rule.limit(), Observed: observed, RetryAfter: retryAfter, Cause: st.rule.Metric.cause()}
+	return Refusal{Rule: &st.rule, Observed: observed, RetryAfter: retryAfter}
 }
 
 // seen returns the metric at the last tick.
@@ -288,23 +294,23 @@ func (g *Guard) InFlight() int64 {
 func (p Permit) Doubted() bool { return p.would != 0 }
 
 // Shadowed yields what rules in shadow would have said of an admitted call.
-func (g *Guard) Shadowed(p Permit, yield func(Refusal) bool) {
-	if p.would == 0 {
-		return
-	}
-	for i, st := range p.set.shadows {
-		if p.would&(1<<i) == 0 {
-			continue
-		}
-		observed := st.seen()
-		switch st.rule.Metric {
-		case Rate:
-			observed = float64(st.window.used(p.at))
-		case Concurrency:
-			observed = float64(g.InFlight())
-		}
-		if !yield(Refusal{Rule: &st.rule, Limit: st.rule.limit(), Observed: observed, Cause: st.rule.Metric.cause()}) {
-			return
+func (g *Guard) Shadowed(p Permit) iter.Seq[Refusal] {
+	return func(yield func(Refusal) bool) {
+		for i := range mostShadows {
+			if p.would&(1<<i) == 0 {
+				continue
+			}
+			st := p.set.shadows[i]
+			observed := st.seen()
+			switch st.rule.Metric {
+			case Rate:
+				observed = float64(st.window.held())
+			case Concurrency:
+				observed = float64(g.InFlight())
+			}
+			if !yield(Refusal{Rule: &st.rule, Observed: observed}) {
+				return
+			}
 		}
 	}
 }

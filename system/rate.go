@@ -106,6 +106,13 @@ func (w *window) used(now time.Duration) int64 {
 	return w.total
 }
 
+// held returns what counted against the limit at the latest decision.
+func (w *window) held() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.total
+}
+
 // forget drops the runs that have left the interval. The caller holds mu.
 func (w *window) forget() {
 	for w.len > 0 && w.at-w.run(0).latest >= w.per {

@@ -57,6 +57,8 @@ func (g *Guard) read(now time.Duration, s *set) {
 
 // decide makes the verdict of what is known. The caller holds mu.
 func (g *Guard) decide(now time.Duration) {
+	g.at = max(g.at, now) // a reading may have been long in coming
+	now = g.at
 	s := g.set.Load()
 	v := verdict{bound: g.probe.bound(&g.capacity, now)}
 	g.bound.Store(v.bound)
