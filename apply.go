@@ -70,7 +70,7 @@ func (e *Engine) offer(o *owner, d Decoded, keepGood bool, rep *rule.Report) {
 	defer e.applyMu.Unlock()
 	var next ruleRefs
 	rep.Problems = slices.Clone(d.Problems)
-	p := offer{source: o.source, keepGood: keepGood, rep: rep}
+	p := offer{source: o.source, keepGood: keepGood, keepAll: keepGood && unnamed(rep.Problems), rep: rep}
 	next.flow = take(&p, "flow", d.Rules.Flow, o.rules.flow)
 	next.concurrency = take(&p, "concurrency", d.Rules.Concurrency, o.rules.concurrency)
 	next.breaker = take(&p, "breaker", d.Rules.Breaker, o.rules.breaker)
@@ -125,9 +125,16 @@ func (e *Engine) offer(o *owner, d Decoded, keepGood bool, rep *rule.Report) {
 type offer struct {
 	source   string
 	keepGood bool
+	// keepAll keeps the last good version of every rule that is not offered: a bad one cannot be told from it.
+	keepAll bool
 	rep      *rule.Report
 	// check finds what only the engine can tell of a rule; nil for none.
 	check func(r any) []rule.Problem
+}
+
+// unnamed reports whether there is a fault of a rule that nobody can tell: what is wrong with it is its very name, say, or its type.
+func unnamed(problems rule.Problems) bool {
+	return slices.ContainsFunc(problems, func(p rule.Problem) bool { return !p.Warning && p.RuleID == "" })
 }
 
 // knows reports whether the decoder has already said the same of the rule, with its position.
@@ -208,7 +215,7 @@ func take[R rule.Rule[R]](p *offer, kind string, offered []R, prev []ref[R]) []r
 		}
 	}
 	for j, f := range prev {
-		if id := f.Meta().ID; !goesOn[j] && p.keepGood && bad[id] {
+		if id := f.Meta().ID; !goesOn[j] && (p.keepAll || p.keepGood && bad[id]) {
 			rules = append(rules, f)
 			p.rep.Kept = append(p.rep.Kept, rule.Change{Kind: kind, ID: id})
 		}

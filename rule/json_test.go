@@ -176,6 +176,7 @@ func TestParseJSONLenient(t *testing.T) {
 		"/* a":         "1:1: the comment does not end; want */ at its end",
 		"// a":         "1:5: the document is empty",
 		"[1,,2]":       "1:4: unexpected ','; want a value",
+		"[\"a\x00\"]":  `1:4: control character '\x00' in a text; want it escaped`,
 		"[,]":          "1:2: unexpected ','; want a value",
 		"{a 1}":        `1:4: unexpected '1'; want a colon after the key "a"`,
 		"{'a: 1}":      "1:2: the text does not end; want a closing quote",

@@ -34,10 +34,11 @@ func (p *jsonParser) str(quote byte) (string, error) {
 	return "", fail(open, "a closing quote", "the text does not end")
 }
 
-// control goes past a control character in a string, where that is allowed.
+// control goes past a control character in a string, where that is allowed. A zero byte never is: nobody writes one, but a disk or a wire that lost what
+// was there leaves them.
 func (p *jsonParser) control() error {
 	c := p.text[p.at]
-	if !p.opts.Lenient {
+	if !p.opts.Lenient || c == 0 {
 		return fail(p.pos(), "it escaped, as \\n or \\u0000", "control character %q in a text", c)
 	}
 	p.at++

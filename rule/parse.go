@@ -21,7 +21,7 @@ const (
 // rather a half-written file than one that wants no rules.
 type ParseOptions struct {
 	// Lenient accepts what Java's fastjson does: // and /* */ and # comments, single quotes, bare keys, trailing commas, NaN, Infinity, control
-	// characters in strings and the escapes \' \v \0 to \7 and \x41.
+	// characters but NUL in strings and the escapes \' \v \0 to \7 and \x41.
 	Lenient bool
 	// AllowDuplicates keeps members of the same name instead of refusing the document.
 	AllowDuplicates bool
