@@ -29,6 +29,7 @@ type window struct {
 	limit int64
 	per   time.Duration
 	at    time.Duration // of the latest decision
+	left  time.Duration // from when on admissions are in the runs that have not left the interval
 	total int64         // of all runs
 	first int           // the oldest run
 	len   int
@@ -52,7 +53,7 @@ func (w *window) set(limit float64) {
 func (w *window) copy(o *window) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	w.at, w.total, w.first, w.len = o.at, o.total, o.first, o.len
+	w.at, w.left, w.total, w.first, w.len = o.at, o.left, o.total, o.first, o.len
 	if o.ring != nil {
 		ring := *o.ring
 		w.ring = &ring
@@ -83,10 +84,13 @@ func (w *window) acquire(now time.Duration, cost int64) (at time.Duration, used 
 	return w.at, used, 0, true
 }
 
-// cancel gives back a cost that was admitted at a time.
+// cancel gives back a cost that was admitted at a time, unless it counts no more. It is taken from the oldest run that may hold it, which leaves no later than the one that does.
 func (w *window) cancel(at time.Duration, cost int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if at < w.left {
+		return
+	}
 	for i := 0; i < w.len && cost > 0; i++ {
 		r := w.run(i)
 		if r.latest < at {
@@ -116,6 +120,7 @@ func (w *window) held() int64 {
 // forget drops the runs that have left the interval. The caller holds mu.
 func (w *window) forget() {
 	for w.len > 0 && w.at-w.run(0).latest >= w.per {
+		w.left = w.run(0).latest + 1
 		w.total -= w.run(0).cost
 		w.first = (w.first + 1) % len(w.ring)
 		w.len--

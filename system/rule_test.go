@@ -57,13 +57,13 @@ func TestRuleText(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]Rule{
 		"inbound calls: while more than 80% of the CPU is in use no more are admitted than can be worked on without queueing": {Metric: CPU, Limit: 0.8},
-		"inbound calls: while the machine's load is above 3.5 all are refused":                                                  {Metric: Load, Limit: 3.5, Admission: Refuse},
-		"inbound calls: all are refused while the mean response time of the last second is above 500ms":                         {Metric: ResponseTime, SlowerThan: 500 * time.Millisecond},
-		"inbound calls (in shadow): at most 200 at once in the whole process, the rest is refused":                              {Metric: Concurrency, Limit: 200, Shadow: true},
-		"inbound calls: at most 2 in any 1s in the whole process, the rest is refused":                                          {Metric: Rate, Limit: 2.5},
-		"inbound calls: at most 1 in any 4s in the whole process, the rest is refused":                                          {Metric: Rate, Limit: 0.25},
-		"inbound calls: all are refused":                                                                                        {Metric: Rate},
-		"inbound calls: Metric(9)":                                                                                              {Metric: 9},
+		"inbound calls: while the machine's load is above 3.5 all are refused":                                                {Metric: Load, Limit: 3.5, Admission: Refuse},
+		"inbound calls: all are refused while the mean response time of the last second is above 500ms":                       {Metric: ResponseTime, SlowerThan: 500 * time.Millisecond},
+		"inbound calls (in shadow): at most 200 at once in the whole process, the rest is refused":                            {Metric: Concurrency, Limit: 200, Shadow: true},
+		"inbound calls: at most 2 in any 1s in the whole process, the rest is refused":                                        {Metric: Rate, Limit: 2.5},
+		"inbound calls: at most 1 in any 4s in the whole process, the rest is refused":                                        {Metric: Rate, Limit: 0.25},
+		"inbound calls: all are refused": {Metric: Rate},
+		"inbound calls: Metric(9)":       {Metric: 9},
 	} {
 		require.Equal(t, want, r.String())
 	}
