@@ -32,6 +32,8 @@ type Request struct {
 	Inbound bool
 	// Classify overrides the engine's classifier for this call.
 	Classify Classifier
+	// Cancelable keeps what Entry.Cancel gives back, at the cost of an allocation: for a call that something else may still refuse, as when it is one of several resources.
+	Cancelable bool
 	// Part asks only parts of the checks; 0 asks all. The entry of the part with PartAtOnce is the call, as that of a whole one is: it is counted, and its end is judged. Entries of other
 	// parts hold what their rules hold, and count nothing when they end. Each entry is ended once. A call that a later part refuses, or that gave up in it, has passed before
 	// and is ended by who made it, best as Ignored. Checkers are asked with PartAtOnce.
@@ -88,9 +90,14 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 	var place system.Permit
 	if req != nil && req.Inbound {
 		if g := r.eng.guarding.Load(); g != nil {
-			var b *BlockedError
-			if place, b = t.enterSystem(g, now, cost, req); b != nil {
-				return Entry{}, b
+			var ref system.Refusal
+			var ok bool
+			if place, ref, ok = g.Enter(now, cost); !ok {
+				s := r.systemTally(ref.Rule)
+				return Entry{}, t.refuse(s.tally, s.refuse(ref), req)
+			}
+			if place.Doubted() {
+				r.tellShadowed(place, req.Origin)
 			}
 			counted = inSystem
 		}
@@ -160,8 +167,15 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 		}
 	}
 	r.passed.Add(1)
-	if req != nil && req.Classify != nil {
-		t = t.carrying(&unusual{classify: req.Classify})
+	if req != nil && (req.Classify != nil || req.Cancelable) {
+		u := &unusual{classify: req.Classify}
+		if req.Cancelable {
+			u.back = &hold{counted: counted, place: place}
+			if t.rate != nil {
+				u.back.addRate(t.rate.limiter, taken)
+			}
+		}
+		t = t.carrying(u)
 	}
 	return Entry{table: t, start: now, permits: pack(p0, p1), state: uint32(cost) | counted}, nil
 }
@@ -305,7 +319,7 @@ func (t *table) enterAny(ctx context.Context, cost int, req *Request) (Entry, er
 	}
 	switch s := t.lists.byValue; {
 	case err != nil:
-	case s != nil && partOf(req) == allParts && !t.res.eng.guards(req):
+	case s != nil && partOf(req) == allParts && !cancelable(req) && !t.res.eng.guards(req):
 		ent, err = t.admitByValue(s, &c, cost, req)
 	default:
 		ent, err = t.admit(&c, cost, req)
@@ -339,7 +353,7 @@ func (t *table) admit(c *caller, cost int, req *Request) (Entry, error) {
 	admitted = true
 	rest := partOf(req)&PartAtOnce == 0
 	flights := h.params.flying()
-	if rest && len(h.bulkheads)+flights == 0 {
+	if rest && len(h.bulkheads)+flights == 0 && !cancelable(req) {
 		return Entry{}, nil
 	}
 	if !rest {
@@ -348,10 +362,13 @@ func (t *table) admit(c *caller, cost int, req *Request) (Entry, error) {
 			g.passes.Add(c.now, cost)
 		}
 	}
-	if h.apart || len(h.morePermits) > 0 || len(h.bulkheads) > 0 || h.checked != nil || flights > 0 || req != nil && req.Classify != nil {
+	if h.apart || cancelable(req) || len(h.morePermits) > 0 || len(h.bulkheads) > 0 || h.checked != nil || flights > 0 || req != nil && req.Classify != nil {
 		u := newUnusual(h.params, flights)
 		u.permits, u.bulkheads, u.checked, u.admittedBy = h.morePermits, h.bulkheads, h.checked, h.admittedBy
 		u.apart, u.rest = h.apart, rest
+		if cancelable(req) {
+			u.back = h.keep()
+		}
 		if req != nil {
 			u.classify = req.Classify
 		}

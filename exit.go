@@ -37,8 +37,9 @@ type unusual struct {
 	checked    *CheckedCall
 	admittedBy []Checker
 	classify   Classifier
-	apart      bool // the call was asked for in parts: of the bulkheads it holds only those that are here
-	rest       bool // and this is not the part with which it is counted
+	apart      bool  // the call was asked for in parts: of the bulkheads it holds only those that are here
+	rest       bool  // and this is not the part with which it is counted
+	back       *hold // what Cancel gives back; nil for calls that were not asked to keep it
 }
 
 // carrying returns a copy of the table that carries u.

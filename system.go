@@ -25,25 +25,7 @@ func (e *Engine) guards(req *Request) bool {
 	return req != nil && req.Inbound && e.guarding.Load() != nil
 }
 
-// enterSystem asks the system rules about an inbound call, and tells the observers of a refusal.
-func (t *table) enterSystem(g *system.Guard, now time.Duration, cost int, req *Request) (system.Permit, *BlockedError) {
-	p, ref, ok := g.Enter(now, cost)
-	if !ok {
-		s := t.res.systemTally(ref.Rule)
-		b := s.refuse(&ref)
-		s.blocked.Add(1)
-		if len(t.res.eng.blockObservers) > 0 {
-			t.tellRefused(b, req)
-		}
-		return system.Permit{}, b
-	}
-	if p.Doubted() {
-		t.res.tellShadowed(g, p, req.Origin)
-	}
-	return p, nil
-}
-
-// reserveSystem is enterSystem for tables that are not plain, whose callers tell the observers.
+// reserveSystem asks the system rules about a call of a table that is not plain.
 func (t *table) reserveSystem(c *caller, h *hold, cost int, req *Request) error {
 	if !t.res.eng.guards(req) {
 		return nil
@@ -52,22 +34,22 @@ func (t *table) reserveSystem(c *caller, h *hold, cost int, req *Request) error 
 	if !ok {
 		s := t.res.systemTally(ref.Rule)
 		s.blocked.Add(1)
-		return s.refuse(&ref)
+		return s.refuse(ref)
 	}
 	h.place, h.counted = p, inSystem
 	if p.Doubted() {
-		t.res.tellShadowed(t.res.eng.overload, p, c.origin)
+		t.res.tellShadowed(p, c.origin)
 	}
 	return nil
 }
 
 // tellShadowed counts what rules in shadow would have refused, and tells the observers.
-func (r *resource) tellShadowed(g *system.Guard, p system.Permit, origin string) {
-	for ref := range func(yield func(system.Refusal) bool) { g.Shadowed(p, yield) } {
+func (r *resource) tellShadowed(p system.Permit, origin string) {
+	for ref := range r.eng.overload.Shadowed(p) {
 		s := r.systemTally(ref.Rule)
 		s.shadowed.Add(1)
 		if len(r.eng.blockObservers) > 0 {
-			r.eng.notifyBlock(s.refuse(&ref), origin, true, refusedValue{})
+			r.eng.notifyBlock(s.refuse(ref), origin, true, refusedValue{})
 		}
 	}
 }
@@ -125,12 +107,12 @@ func (r *resource) addSystemTally(rule *system.Rule) *systemTally {
 }
 
 // refuse returns the error for a refusal. What a rule saw of the machine changes, so that an error is kept only while it is about true.
-func (s *systemTally) refuse(ref *system.Refusal) *BlockedError {
+func (s *systemTally) refuse(ref system.Refusal) *BlockedError {
 	b := s.refusals.find(ref.RetryAfter)
 	if b != nil && (s.rule.Metric == system.Concurrency || s.rule.Metric == system.Rate || near(b.Observed, ref.Observed)) {
 		return b
 	}
-	return s.refusals.keep(s.refusal(s.rule.ID, ref.Limit, ref.Observed, ref.Cause), ref.RetryAfter)
+	return s.refusals.keep(s.refusal(s.rule.ID, ref.Limit(), ref.Observed, ref.Cause()), ref.RetryAfter)
 }
 
 // systemReader returns the reader that was handed in, whose panics are internal faults; nil for the running system's.
