@@ -127,7 +127,7 @@ type offer struct {
 	keepGood bool
 	// keepAll keeps the last good version of every rule that is not offered: a bad one cannot be told from it.
 	keepAll bool
-	rep      *rule.Report
+	rep     *rule.Report
 	// check finds what only the engine can tell of a rule; nil for none.
 	check func(r any) []rule.Problem
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cordon-go/cordon/datasource"
+	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/rule"
 )
 
@@ -240,6 +241,30 @@ func TestKeepGood(t *testing.T) {
 		time.Sleep(time.Second)
 		require.Empty(t, e.Rules().Flow)
 	})
+}
+
+// A bad rule that nobody can tell, since its name is what is wrong with it, may be any of those that are missing: they stay.
+func TestKeepGoodKeepsWhatANamelessRuleMayBe(t *testing.T) {
+	t.Parallel()
+	e, _ := newTest(t, Rules{})
+	o := &owner{source: "s"}
+	e.owners = append(e.owners, o)
+	good := Rules{Flow: []flow.Rule{limit("a", "a", 1), limit("b", "b", 1)}, Concurrency: []flow.ConcurrencyRule{atMost("c", "c", 1)}}
+	offer := func(rules Rules, problems ...rule.Problem) rule.Report {
+		return e.apply(o, Decoded{Rules: rules, Problems: problems}, true, rule.Report{Source: "s"})
+	}
+	rep := offer(good)
+	require.True(t, rep.OK())
+	nameless := rule.Problem{Kind: "flow", Index: 1, Field: "resource", Message: "is a list"}
+	rep = offer(flowRules(limit("a", "a", 7)), nameless)
+	require.True(t, rep.Applied)
+	require.Equal(t, []rule.Change{{Kind: "flow", ID: "b"}, {Kind: "concurrency", ID: "c"}}, rep.Kept)
+	require.Equal(t, Rules{Flow: []flow.Rule{limit("a", "a", 7), limit("b", "b", 1)}, Concurrency: good.Concurrency}, e.Rules())
+	nameless.Warning = true
+	rep = offer(flowRules(limit("a", "a", 7)), nameless)
+	require.Empty(t, rep.Kept, "a warning is of a rule that is good")
+	require.Len(t, e.Rules().Flow, 1)
+	require.Empty(t, e.Rules().Concurrency)
 }
 
 func TestOwnDecoder(t *testing.T) {

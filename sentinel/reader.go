@@ -116,8 +116,17 @@ func (r *reader) warnUnknown(m *member, keys keyTable) {
 	case m.known:
 		r.warnAt(m.field.Pos, m.key.name, "", "ignored: %s does not know this key", r.e.Dialect.sentinel())
 	default:
-		r.warnAt(m.field.Pos, m.key.name, keys.nearest(m.field.Key), "unknown key, ignored as Sentinel does")
+		r.warnAt(m.field.Pos, brief(m.key.name), keys.nearest(m.field.Key), "unknown key, ignored as Sentinel does")
 	}
+}
+
+// brief is a key as messages show it: no longer than a key can be that somebody means.
+func brief(key string) string {
+	const most = 60
+	if len(key) <= most {
+		return key
+	}
+	return strings.ToValidUTF8(key[:most], "") + "…"
 }
 
 // text reads a text; "" if it is missing.
