@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,8 +37,27 @@ func shown(v reflect.Value, key string) string {
 	if err != nil {
 		return fmt.Sprint(v.Interface())
 	}
-	if n.Kind == rule.Object || n.Kind == rule.List {
-		return string(n.JSON())
+	return inline(n, false)
+}
+
+// inline writes a node in one line, as documents may. Within others a text is quoted where it could be taken for something else.
+func inline(n *rule.Node, within bool) string {
+	var parts []string
+	switch n.Kind {
+	case rule.Object:
+		for i := range n.Fields {
+			parts = append(parts, n.Fields[i].Key+": "+inline(&n.Fields[i].Value, true))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case rule.List:
+		for i := range n.Items {
+			parts = append(parts, inline(&n.Items[i], true))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case rule.String:
+		if within && strings.ContainsAny(n.Text, ",:{}[]\"' ") {
+			return strconv.Quote(n.Text)
+		}
 	}
 	return n.Text
 }
