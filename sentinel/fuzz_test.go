@@ -8,9 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cordon-go/cordon/breaker"
-	"github.com/cordon-go/cordon/flow"
-	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
 	"github.com/cordon-go/cordon/sentinel"
 )
@@ -23,6 +20,9 @@ const (
 		`{"valKind":2,"valStr":"t","threshold":2},{"valKind":9,"valStr":"z","threshold":1},null]`
 )
 
+// kinds is how many kinds are read.
+const kinds = byte(sentinel.API-sentinel.Flow) + 1
+
 // FuzzDecode: whatever is read, every rule that comes out is valid, has a limit that was written, is known by a unique id, and can be written back to a
 // document that is read as the same; every problem says where and of what rule.
 func FuzzDecode(f *testing.F) {
@@ -31,9 +31,22 @@ func FuzzDecode(f *testing.F) {
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		require.NoError(f, err)
-		for kind := range byte(4) {
+		for kind := range kinds {
 			f.Add(data, kind, byte(0))
 		}
+	}
+	for kind, valid := range map[sentinel.Kind][]string{
+		sentinel.System:    {javaSystem, goSystem},
+		sentinel.Authority: {javaAuthority, with(javaAuthority, `"regex":true,"limitApp":" ,a*,b, c"`)},
+		sentinel.Gateway:   {javaGateway, javaGatewayArg, with(javaGateway, `"interval":1,"intervalUnit":3,"resourceMode":1,"controlBehavior":2`)},
+		sentinel.API:       {javaAPI, with(javaAPI, `"id":7`)},
+	} {
+		for _, v := range valid {
+			f.Add([]byte("["+v+",{\"rule\":"+v+"},"+with(v, `"id":1`)+",{}]"), byte(kind-sentinel.Flow), byte(0))
+		}
+	}
+	for kind := range kinds {
+		f.Add([]byte(crdFile), kind, byte(0))
 	}
 	for _, valid := range []string{javaRate, javaThreads, javaCluster, javaSlow, javaErrors, goRate, goWarm, goMemory, goSlow, goErrors, goCount, goIsolation, javaParam, javaFlight, javaShared, goParam, goFlight,
 		spoilt(javaParam, javaFewItems), spoilt(goParam, goFewItems)} {
@@ -44,13 +57,12 @@ func FuzzDecode(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte, kind, dialect byte) {
-		as := sentinel.Kind(kind%4) + sentinel.Flow
-		doc, err := sentinel.Decode(as, "doc", data, sentinel.WithDialect(sentinel.Dialect(dialect%3)))
+		as := sentinel.Kind(kind%kinds) + sentinel.Flow
+		pinned := sentinel.Dialect(dialect % 4)
+		doc, err := sentinel.Decode(as, "doc", data, sentinel.WithDialect(pinned))
 		if err != nil {
 			var p rule.Problem
-			if as != sentinel.Isolation || dialect%3 != byte(sentinel.Java) {
-				require.ErrorAs(t, err, &p)
-			}
+			require.ErrorAs(t, err, &p)
 			return
 		}
 		rules := doc.Rules()
@@ -58,6 +70,9 @@ func FuzzDecode(f *testing.F) {
 		checkRules(t, rules.Concurrency)
 		checkRules(t, rules.Breaker)
 		checkRules(t, rules.Param)
+		checkRules(t, rules.System)
+		checkRules(t, rules.Authority)
+		checkRules(t, rules.APIGroup)
 		for _, p := range doc.Problems {
 			require.NotZero(t, p.Position, p)
 			require.NotEmpty(t, p.Kind, p)
@@ -73,15 +88,21 @@ func FuzzDecode(f *testing.F) {
 			require.Empty(t, rules)
 			return
 		}
+		if doc.Dialect == sentinel.CRD {
+			doc.Dialect, pinned = sentinel.Go, sentinel.Go
+		}
 		written, _, err := doc.Encode(rules)
 		require.NoError(t, err)
 		require.True(t, json.Valid(written), "%s", written)
-		again, err := sentinel.Decode(as, "doc", written, sentinel.WithDialect(sentinel.Dialect(dialect%3)))
+		again, err := sentinel.Decode(as, "doc", written, sentinel.WithDialect(pinned))
 		require.NoError(t, err, "%s", written)
 		require.Equal(t, derived(rules.Flow), derived(again.Rules().Flow))
 		require.Equal(t, derived(rules.Concurrency), derived(again.Rules().Concurrency))
 		require.Equal(t, derived(rules.Breaker), derived(again.Rules().Breaker))
 		require.Equal(t, derived(rules.Param), derived(again.Rules().Param))
+		require.Equal(t, derived(rules.System), derived(again.Rules().System))
+		require.Equal(t, derived(rules.Authority), derived(again.Rules().Authority))
+		require.Equal(t, derived(rules.APIGroup), derived(again.Rules().APIGroup))
 	})
 }
 
@@ -93,17 +114,8 @@ func checkRules[R rule.Rule[R]](t *testing.T, rules []R) {
 	}
 }
 
-func derived[R flow.Rule | flow.ConcurrencyRule | breaker.Rule | paramflow.Rule](rules []R) []R {
+func derived[R rule.Rule[R]](rules []R) []R {
 	rules = append([]R(nil), rules...)
-	switch rules := any(rules).(type) {
-	case []flow.Rule:
-		rule.DeriveIDs("flow", rules)
-	case []flow.ConcurrencyRule:
-		rule.DeriveIDs("concurrency", rules)
-	case []breaker.Rule:
-		rule.DeriveIDs("breaker", rules)
-	case []paramflow.Rule:
-		rule.DeriveIDs("param", rules)
-	}
+	rule.DeriveIDs("kind", rules)
 	return rules
 }
