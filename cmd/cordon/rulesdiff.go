@@ -65,8 +65,15 @@ type difference struct {
 }
 
 func compare(before, after *side) difference {
-	return difference{rulediff.Compare(before.document, after.document), before, after}
+	d := difference{&rulediff.Diff{}, before, after}
+	if !after.broken() {
+		d.Diff = rulediff.Compare(before.document, after.document)
+	}
+	return d
 }
+
+// broken reports whether there is a document that cannot be read.
+func (s *side) broken() bool { return s.document != nil && s.document.Broken }
 
 // identical reports whether the documents are the same byte for byte.
 func (d difference) identical() bool {
@@ -96,6 +103,8 @@ func (d difference) print(p *screen.Screen) {
 			p.Printf("  %s %s  %s", p.Paint(screen.Green, "+"), line, c.After)
 		case rulediff.Removed:
 			p.Printf("  %s %s  it was: %s", p.Paint(screen.Red, "-"), line, c.Before)
+		case rulediff.Refused:
+			p.Printf("  %s %s  refused as it is now; it was: %s", p.Paint(screen.Red, "✗"), line, c.Before)
 		default:
 			p.Printf("  %s %s  %s", p.Paint(screen.Yellow, "~"), line, words(c.Fields))
 			p.Printf("    %s  now: %s", strings.Repeat(" ", screen.Columns(line)), c.After)
@@ -117,10 +126,16 @@ func (d difference) verdict() string {
 	switch {
 	case d.identical():
 		return "the same, byte for byte"
+	case d.after.broken():
+		return d.after.document.Verdict()
 	case d.Same():
 		return "no rule changes, only how it is written: " + plural(int64(d.Unchanged), "rule") + " the same"
 	}
-	return d.String()
+	text := d.String()
+	if after := d.after.document; after != nil && !after.OK() {
+		text += "; " + after.Verdict()
+	}
+	return text
 }
 
 // diffJSON is a difference as diff --json prints it.
@@ -133,6 +148,7 @@ type diffJSON struct {
 	Added     int          `json:"added"`
 	Changed   int          `json:"changed"`
 	Removed   int          `json:"removed"`
+	Refused   int          `json:"refused"`
 	Unchanged int          `json:"unchanged"`
 	Changes   []changeJSON `json:"changes"`
 }
@@ -165,7 +181,7 @@ type fieldJSON struct {
 func (d difference) toJSON() diffJSON {
 	j := diffJSON{
 		Before: d.before.toJSON(), After: d.after.toJSON(), Same: d.Same(), Identical: d.identical(),
-		Added: d.Count(rulediff.Added), Changed: d.Count(rulediff.Changed), Removed: d.Count(rulediff.Removed), Unchanged: d.Unchanged,
+		Added: d.Count(rulediff.Added), Changed: d.Count(rulediff.Changed), Removed: d.Count(rulediff.Removed), Refused: d.Count(rulediff.Refused), Unchanged: d.Unchanged,
 		Changes: []changeJSON{},
 	}
 	for _, c := range d.Changes {

@@ -89,6 +89,9 @@ func (p *pusher) run(ctx context.Context, args []string) error {
 	switch {
 	case d.identical():
 		return p.screen.Err()
+	case !p.reformat && before.document == nil && !named(target, next.document):
+		return bad{fmt.Errorf("nothing is stored: %s is %s, and the name of %s says that it is about %s; --change-format stores it all the same",
+			next.name, next.about(), target, rulefile.KindByName(target.Name()))}
 	case !p.reformat && !fits(before.document, next.document):
 		return bad{fmt.Errorf("nothing is stored: %s is %s and would take the place of %s, so that who reads it as that would refuse it; --change-format stores it all the same",
 			next.name, next.about(), before.about())}
@@ -154,6 +157,12 @@ func (p *pusher) decodeBoth(before, next *side) error {
 		return bad{fmt.Errorf("nothing is stored: %s has faults", next.name)}
 	}
 	return nil
+}
+
+// named reports whether the target's name does not say that it is about something else.
+func named(target place, next *rulefile.Document) bool {
+	kind := rulefile.KindByName(target.Name())
+	return kind == "" || next.Kind == "" || next.Kind == kind
 }
 
 // fits reports whether who reads the one document would read the other as well.

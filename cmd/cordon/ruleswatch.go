@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cordon-go/cordon/cmd/cordon/internal/rulefile"
 	"github.com/cordon-go/cordon/cmd/cordon/internal/rulestore"
 	"github.com/cordon-go/cordon/cmd/cordon/internal/screen"
 	"github.com/cordon-go/cordon/datasource"
@@ -73,7 +74,7 @@ func (w *watcher) take(d datasource.Document) error {
 		}
 	} else {
 		w.screen.Printf("%s", w.screen.Paint(screen.Dim, w.clock.Wall(w.clock.Now()).Format(time.DateTime)+"  version "+orNone(d.Version)))
-		if w.last.content.Absent {
+		if w.last.content.Absent || !usable(now.document) {
 			printDocument(w.screen, now.document)
 		} else {
 			change.print(w.screen)
@@ -85,6 +86,11 @@ func (w *watcher) take(d datasource.Document) error {
 		w.stop(err)
 		return err
 	}
-	w.last = now
+	if usable(now.document) { // else those who follow it keep what they have
+		w.last = now
+	}
 	return nil
 }
+
+// usable reports whether who follows a document takes rules from this one.
+func usable(d *rulefile.Document) bool { return d.OK() || d.Partial && !d.Broken }

@@ -36,7 +36,11 @@ func (b bad) Unwrap() error        { return b.error }
 
 // run runs the command line and returns its exit code. Results go to out, everything else to err.
 func run(ctx context.Context, args []string, s streams) int {
-	root := newRoot(s)
+	return execute(ctx, newRoot(s), args, s)
+}
+
+// execute runs a command, as run does.
+func execute(ctx context.Context, root *cobra.Command, args []string, s streams) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	switch {

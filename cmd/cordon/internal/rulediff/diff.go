@@ -17,11 +17,13 @@ const (
 	Added   What = "added"
 	Changed What = "changed"
 	Removed What = "removed"
+	// Refused is a rule whose new version is bad: whoever has the one before keeps it.
+	Refused What = "refused"
 )
 
 // A Diff is what changes from one document to another. Only good rules are compared.
 type Diff struct {
-	// Changes are the rules that differ, kind by kind: those of the new document in its order, then those that are gone.
+	// Changes are the rules that differ, kind by kind: those of the new document in its order, then those that are gone, or refused.
 	Changes []Change
 	// Unchanged counts the rules that stay as they are.
 	Unchanged int
@@ -48,7 +50,7 @@ type Field struct {
 	Words string
 }
 
-// Same reports whether no rule differs.
+// Same reports whether no rule differs, nor is refused.
 func (d *Diff) Same() bool { return len(d.Changes) == 0 }
 
 // Count returns how many rules have that become of them.
@@ -64,12 +66,21 @@ func (d *Diff) Count(w What) int {
 
 // String counts the changes: "1 added, 2 changed, 0 removed, 7 unchanged".
 func (d *Diff) String() string {
-	return fmt.Sprintf("%d added, %d changed, %d removed, %d unchanged", d.Count(Added), d.Count(Changed), d.Count(Removed), d.Unchanged)
+	text := fmt.Sprintf("%d added, %d changed, %d removed, %d unchanged", d.Count(Added), d.Count(Changed), d.Count(Removed), d.Unchanged)
+	if n := d.Count(Refused); n > 0 {
+		text += fmt.Sprintf(", %d refused", n)
+	}
+	return text
 }
 
-// Compare compares the good rules of two documents. A nil one holds none.
+// Compare compares the good rules of two documents. A nil one holds none, and so does one that cannot be read.
 func Compare(before, after *rulefile.Document) *Diff {
-	c := comparison{before: sentences(before), after: sentences(after)}
+	c := comparison{before: sentences(before), after: sentences(after), refused: map[name]bool{}}
+	if after != nil {
+		for _, p := range after.Problems.Faults() {
+			c.refused[name{p.Kind, p.RuleID}] = true
+		}
+	}
 	a, b := rulesOf(before), rulesOf(after)
 	compare(&c, "flow", a.Flow, b.Flow)
 	compare(&c, "concurrency", a.Concurrency, b.Concurrency)
@@ -84,10 +95,11 @@ func Compare(before, after *rulefile.Document) *Diff {
 
 type name struct{ kind, id string }
 
-// A comparison collects a Diff. The sentences are what the rules mean.
+// A comparison collects a Diff.
 type comparison struct {
 	diff          Diff
-	before, after map[name]string
+	before, after map[name]string // what the rules mean
+	refused       map[name]bool   // rules of the new document that are bad
 }
 
 func rulesOf(d *rulefile.Document) cordon.Rules {
@@ -133,7 +145,12 @@ func compare[R rule.Rule[R]](c *comparison, kind string, before, after []R) {
 		}
 	}
 	for _, change := range removed {
-		c.diff.Changes = append(c.diff.Changes, Change{What: Removed, Kind: kind, ID: change.ID, Before: c.before[name{kind, change.ID}]})
+		at := name{kind, change.ID}
+		what := Removed
+		if c.refused[at] {
+			what = Refused
+		}
+		c.diff.Changes = append(c.diff.Changes, Change{What: what, Kind: kind, ID: change.ID, Before: c.before[at]})
 	}
 }
 

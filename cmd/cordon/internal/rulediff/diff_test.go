@@ -154,3 +154,14 @@ func TestDiffModel(t *testing.T) {
 		}
 	})
 }
+
+// A rule whose new version is bad is not gone.
+func TestRefusedRulesAreNotRemoved(t *testing.T) {
+	before := read(t, "flow: [{id: a, resource: a, limit: 1}, {id: b, resource: b, limit: 1}]")
+	after, err := rulefile.Read("rules.yaml", []byte("cordon: 1\nflow: [{id: a, resource: a, limit: -1}]\n"), rulefile.As{})
+	require.NoError(t, err)
+	d := Compare(before, after)
+	require.Equal(t, "refused flow a: at most 1 call in any 1s, the rest is refused\nremoved flow b: at most 1 call in any 1s, the rest is refused\n"+
+		"0 added, 0 changed, 1 removed, 0 unchanged, 1 refused", strings.ReplaceAll(changes(d), "a: a: ", "a: "))
+	require.False(t, d.Same())
+}
