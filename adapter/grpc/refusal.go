@@ -134,7 +134,9 @@ func (c *config) code(b *cordon.BlockedError) codes.Code {
 	switch {
 	case b.Kind == cordon.KindAuthority:
 		return codes.PermissionDenied
-	case c.unavailable[b.Kind], errors.Is(b, cordon.ErrFault):
+	case c.unavailable[b.Kind]:
+		return codes.Unavailable
+	case (b.Kind == cordon.KindParam || b.Kind == cordon.KindCustom) && errors.Is(b, cordon.ErrFault): // others have nothing of one's own to fail in
 		return codes.Unavailable
 	}
 	return codes.ResourceExhausted
