@@ -184,7 +184,17 @@ func zeros(object *rule.Node, at string, never []string) (problems rule.Problems
 
 // lacksLimit reports whether a rule that needs a limit has none written.
 func lacksLimit(item *rule.Node, kind string) bool {
-	return (kind == "flow" || kind == "concurrency" || kind == "param") && item.Kind == rule.Object && item.Field("limit") == nil && item.Field("memory") == nil
+	if item.Kind != rule.Object || item.Field("limit") != nil || item.Field("memory") != nil {
+		return false
+	}
+	switch kind {
+	case "flow", "concurrency", "param":
+		return true
+	case "system":
+		metric := item.Field("metric")
+		return metric == nil || metric.Text != system.ResponseTime.String()
+	}
+	return false
 }
 
 // neverZero returns the keys of a kind that are to be left out for their default, and never 0.
