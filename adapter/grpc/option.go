@@ -33,6 +33,7 @@ type config struct {
 	unavailable [256]bool // by kind
 	entrance    bool
 	maxHold     time.Duration
+	region      string
 	messages    func(ctx context.Context, resource string, m any) string
 
 	calls sync.Pool // of *unaryCall
@@ -117,6 +118,11 @@ func AsEntrance() Option {
 // holds, as Ignored, and reports it as a fault; the stream itself goes on. It is for clients whose callers neither read a stream to its end nor cancel it: gRPC keeps such streams for ever.
 func WithMaxHold(d time.Duration) Option {
 	return optionFunc(func(c *config) { c.maxHold = max(d, 0) })
+}
+
+// WithRegion sets the own region of channels whose service config does not name it, for Register.
+func WithRegion(region string) Option {
+	return optionFunc(func(c *config) { c.region = region })
 }
 
 // WithMessages makes each message that a server receives and a client sends on a stream a call of a resource of its own, besides the stream's: name is given the stream's resource, and the

@@ -1,0 +1,115 @@
+package cordongrpc
+
+import (
+	"errors"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/cordon-go/cordon"
+	"github.com/cordon-go/cordon/balance"
+	"github.com/cordon-go/cordon/isolation"
+)
+
+// picker chooses among the instances that were connected when it was made.
+type picker struct {
+	policy   *policy
+	balancer *balance.Balancer
+	hashKey  string
+	ready    map[string]balancer.Picker
+}
+
+// tries is how many instances are tried whose connections have gone meanwhile before gRPC is asked to wait for news of them.
+const tries = 3
+
+// Pick chooses an instance for an attempt of a call, and begins it.
+func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
+	req := balance.Request{}
+	if p.hashKey != "" {
+		req.Hash = p.hash(info)
+	}
+	picked := pickedOf(info.Ctx)
+	if picked != nil {
+		req.Tried = picked.members()
+	}
+	for range tries {
+		call, err := p.balancer.Pick(p.policy.clock.Now(), req)
+		switch {
+		case errors.Is(err, isolation.ErrNoInstance): // the list is newer than this picker, and there will be another
+			return balancer.PickResult{}, balancer.ErrNoSubConnAvailable
+		case err != nil:
+			return balancer.PickResult{}, status.Error(codes.Unavailable, "cordongrpc: "+err.Error())
+		}
+		var res balancer.PickResult
+		child := p.ready[call.Address()]
+		err = balancer.ErrNoSubConnAvailable
+		if child != nil {
+			res, err = child.Pick(info)
+		}
+		if err == nil {
+			picked.add(call.Member())
+			return p.begun(call, info.FullMethodName, res), nil
+		}
+		req.Tried = append(req.Tried[:len(req.Tried):len(req.Tried)], call.Member())
+		call.End(p.policy.clock.Now(), isolation.Ignored)
+	}
+	return balancer.PickResult{}, balancer.ErrNoSubConnAvailable
+}
+
+// begun sees to it that the attempt's end is reported. What is called then runs under a lock of the stream's, so it must not call gRPC.
+func (p *picker) begun(call balance.Call, method string, res balancer.PickResult) balancer.PickResult {
+	policy, done := p.policy, res.Done
+	res.Done = func(info balancer.DoneInfo) {
+		c := call // by value, so that the function is all there is to allocate
+		c.End(policy.clock.Now(), policy.cfg.attempt(method, info))
+		if done != nil {
+			done(info)
+		}
+	}
+	return res
+}
+
+// hash returns what consistent hashing goes by. A call without the key goes by chance.
+func (p *picker) hash(info balancer.PickInfo) uint64 {
+	md, _ := metadata.FromOutgoingContext(info.Ctx)
+	if all := md[p.hashKey]; len(all) > 0 {
+		return hashOf(all[0])
+	}
+	return chance()
+}
+
+// attempt says what an attempt that ended so tells of the instance. The zero DoneInfo is that of an attempt whose connection had gone before anything was sent; gRPC then picks again.
+func (c *config) attempt(method string, info balancer.DoneInfo) isolation.Outcome {
+	if !info.BytesSent {
+		return isolation.Ignored
+	}
+	code, _ := codeOf(info.Err)
+	if ref := refusalIn(info.Err, code); ref != nil {
+		if ref.Kind == cordon.KindSystem.String() {
+			return isolation.Throttled
+		}
+		return isolation.Ignored
+	}
+	switch c.byCode(method, code) {
+	case cordon.Success:
+		return isolation.Success
+	case cordon.Failure:
+		return isolation.Failure
+	}
+	if code == codes.Canceled {
+		return isolation.Abandoned
+	}
+	return isolation.Ignored
+}
+
+// refusalIn returns what an error says if it is a refusal by a peer's cordon, nil if it is none.
+func refusalIn(err error, code codes.Code) *Refusal {
+	switch code {
+	case codes.ResourceExhausted, codes.Unavailable, codes.PermissionDenied:
+		ref, _ := FromStatus(err)
+		return ref
+	}
+	return nil
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package cordongrpc
+
+const raceDetector = false
