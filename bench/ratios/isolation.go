@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -85,7 +86,8 @@ func fleets(int, time.Duration) ([]Result, error) {
 func disturbance(f *bench.Fleet) (Result, error) {
 	var ratios []float64
 	for range 3 {
-		calm, err := percentile(f)
+		pick := func() error { return f.PickAndReport(0, 100) }
+		calm, _, err := percentile(pick)
 		if err != nil {
 			return Result{}, err
 		}
@@ -97,7 +99,7 @@ func disturbance(f *bench.Fleet) (Result, error) {
 				time.Sleep(time.Millisecond)
 			}
 		})
-		busy, err := percentile(f)
+		busy, _, err := percentile(pick)
 		stop.Store(true)
 		wg.Wait()
 		if err != nil {
@@ -110,9 +112,8 @@ func disturbance(f *bench.Fleet) (Result, error) {
 	return r, nil
 }
 
-// percentile returns the 99th percentile of batches of picks and reports, at half of what one goroutine can do.
-func percentile(f *bench.Fleet) (time.Duration, error) {
-	const batch = 100
+// percentile returns the 99th percentile and the longest of batches of a hundred calls, at half of what one goroutine can do.
+func percentile(batch func() error) (p99, longest time.Duration, err error) {
 	h := stat.NewHistogram(time.Hour)
 	base := time.Now()
 	for end := time.Since(base) + 500*time.Millisecond; ; {
@@ -120,15 +121,17 @@ func percentile(f *bench.Fleet) (time.Duration, error) {
 		if start > end {
 			break
 		}
-		if err := f.PickAndReport(0, batch); err != nil {
-			return 0, err
+		if err := batch(); err != nil {
+			return 0, 0, err
 		}
 		took := time.Since(base) - start
 		h.Observe(start, took)
+		longest = max(longest, took)
 		for idle := time.Since(base) + took; time.Since(base) < idle; {
+			runtime.Gosched()
 		}
 	}
 	var p [1]time.Duration
 	h.Percentiles(time.Since(base), []float64{.99}, p[:])
-	return p[0], nil
+	return p[0], longest, nil
 }
