@@ -24,12 +24,15 @@ type Refusal struct {
 	Err error
 	// Blocked is Err as a *cordon.BlockedError; nil if it is none.
 	Blocked *cordon.BlockedError
-	// Status is the status to answer with: 429 for a rate and for whatever is limited by a value in the request, 503 for a breaker, a concurrency limit, another check, or a caller that gave
+	// Status is the status to answer with: 429 for a rate and for whatever is limited by a value in the request, 503 for a breaker, a concurrency limit, a process that is overloaded (system rules), another check, or a caller that gave
 	// up, 500 for an invalid cost.
 	Status int
-	// RetryAfter is when it is worth trying again; 0 when nothing can be said.
+	// RetryAfter is when it is worth trying again; 0 when nothing can be said. Of an overloaded process it is a second where nothing better can be said, since its callers should not come back at once.
 	RetryAfter time.Duration
 }
+
+// overloaded is how long callers of an overloaded process are asked to stay away, where nothing better can be said.
+const overloaded = time.Second
 
 func newRefusal(err error) Refusal {
 	ref := Refusal{Err: err, Status: http.StatusServiceUnavailable}
@@ -39,6 +42,9 @@ func newRefusal(err error) Refusal {
 			ref.Status = http.StatusTooManyRequests
 		}
 		ref.RetryAfter = max(ref.Blocked.RetryAfter, 0)
+		if ref.Blocked.Kind == cordon.KindSystem && ref.Blocked.RetryAfter == 0 {
+			ref.RetryAfter = overloaded
+		}
 	case errors.Is(err, cordon.ErrInvalidCost):
 		ref.Status = http.StatusInternalServerError
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/cordon-go/cordon/adapter/nethttp"
 	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/rule"
+	"github.com/cordon-go/cordon/system"
 )
 
 const day = 24 * time.Hour
@@ -270,6 +271,9 @@ func TestRefusals(t *testing.T) {
 		{"concurrency", limited(cordon.KindConcurrency, 0), 503, ""},
 		{"breaker", limited(cordon.KindBreaker, 30*time.Second), 503, "30"},
 		{"own check", limited(cordon.KindCustom, 0), 503, ""},
+		{"system", limited(cordon.KindSystem, 1500*time.Millisecond), 503, "2"},
+		{"system, unknown", limited(cordon.KindSystem, 0), 503, "1"},
+		{"system, never", limited(cordon.KindSystem, -1), 503, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -306,6 +310,7 @@ func TestRefusalOfRealRules(t *testing.T) {
 		"flow":        {perDay("r", 1), 429},
 		"concurrency": {atOnce("r", 1), 503},
 		"breaker":     {failuresInRow("r", 1), 503},
+		"system":      {cordon.Rules{System: []system.Rule{{Metric: system.Rate, Limit: 1.0 / 3600}}}, 503},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -329,6 +334,24 @@ func TestRefusalOfRealRules(t *testing.T) {
 			require.Equal(t, name != "concurrency", inner.Header().Get("Retry-After") != "")
 		})
 	}
+}
+
+// System rules are for what comes in: what a client sends is not theirs.
+func TestSystemRulesAreForServers(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t, cordon.Rules{System: []system.Rule{{ID: "none", Metric: system.Concurrency, Limit: 0}}})
+	ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	srv := httptest.NewServer(ok)
+	defer srv.Close()
+	client := &http.Client{Transport: nethttp.Transport(eng, nil)}
+	resp, err := client.Get(srv.URL)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	rec := httptest.NewRecorder()
+	nethttp.Middleware(eng, named("r"))(ok).ServeHTTP(rec, httptest.NewRequest("GET", "/", nil))
+	require.Equal(t, http.StatusServiceUnavailable, rec.Code)
+	require.Equal(t, "system", rec.Header().Get("Cordon-Refused"))
+	require.Empty(t, rec.Header().Get("Retry-After"), "waiting does not help")
 }
 
 func TestRefusalHook(t *testing.T) {
