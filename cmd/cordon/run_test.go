@@ -34,6 +34,7 @@ func runCordon(t *testing.T, in string, args ...string) result {
 func runUntil(t *testing.T, ctx context.Context, in string, args ...string) result {
 	t.Helper()
 	var out, err bytes.Buffer
+	args = append([]string{}, args...) // cobra takes nil for the program's own arguments, which are the test's
 	code := run(ctx, args, streams{in: strings.NewReader(in), out: &out, err: &err})
 	return result{code, out.String(), err.String()}
 }
@@ -76,7 +77,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	for _, cmd := range root.Commands() {
 		require.NotEmpty(t, cmd.Short, cmd.Name())
 		r := runCordon(t, "", cmd.Name(), "--help")
-		require.Equal(t, exitGood, r.code)
+		require.Equal(t, exitGood, r.code, r.err)
 		require.Contains(t, r.out, "Usage:\n  cordon "+cmd.Name())
 	}
 	require.Equal(t, exitGood, runCordon(t, "").code)
