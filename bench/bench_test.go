@@ -71,6 +71,27 @@ func BenchmarkRefused(b *testing.B) {
 	}
 }
 
+// inbound returns inbound calls: without system rules, with them, and refused by them.
+func inbound(tb testing.TB) map[string]*bench.Inbound {
+	all := map[string]*bench.Inbound{}
+	for name, c := range map[string][2]bool{"none": {}, "guarded": {true, false}, "refused": {true, true}} {
+		in, err := bench.NewInbound(c[0], c[1])
+		require.NoError(tb, err)
+		tb.Cleanup(in.Close)
+		all[name] = in
+	}
+	return all
+}
+
+func BenchmarkInbound(b *testing.B) {
+	for name, in := range inbound(b) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			in.Call(b.N)
+		})
+	}
+}
+
 func BenchmarkParallel(b *testing.B) {
 	e := engine(b, bench.Set{Flow: true, Breaker: true, Concurrency: true})
 	b.Run("same", func(b *testing.B) {
@@ -153,6 +174,17 @@ func TestAllocations(t *testing.T) {
 			h := e.Resource(bench.Name(0))
 			require.Zero(t, testing.AllocsPerRun(1000, func() { bench.ByHandle(h, 1) }), s.name)
 			require.Zero(t, testing.AllocsPerRun(1000, func() { bench.ByName(e, names, 1) }), s.name)
+		}
+	}
+}
+
+// The same for system rules, which refuse all or nothing.
+func TestInboundAllocations(t *testing.T) {
+	for name, in := range inbound(t) {
+		in.Call(100)
+		require.Equal(t, map[string]int{"refused": 100}[name], in.Refused, name)
+		if !raceEnabled {
+			require.Zero(t, testing.AllocsPerRun(1000, func() { in.Call(1) }), name)
 		}
 	}
 }

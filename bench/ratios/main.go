@@ -23,7 +23,7 @@ func main() {
 
 	debug.SetGCPercent(400) // the works allocate nothing; what the set-up left behind is not what is measured
 	var results []Result
-	for _, group := range []func(int, time.Duration) ([]Result, error){calls, scaling, instances, params, memory, fleets, applying, reloads} {
+	for _, group := range []func(int, time.Duration) ([]Result, error){calls, scaling, systems, instances, params, memory, fleets, applying, reloads} {
 		rs, err := group(*rounds, *round)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "ratios:", err)
