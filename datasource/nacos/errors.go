@@ -25,9 +25,9 @@ type ConflictError struct {
 	Have string
 }
 
-// Error says what was wanted and what is there.
+// Error says what was wanted and what is there. Which document it is about stands in the error that Publish returns.
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("%s/%s: %v: want %s, the server has %s; read it again and decide", e.Group, e.DataID, ErrConflict, state(e.Want), state(e.Have))
+	return fmt.Sprintf("%v: want %s, the server has %s; read it again and decide", ErrConflict, state(e.Want), state(e.Have))
 }
 
 // Is reports whether target is ErrConflict.
@@ -90,6 +90,14 @@ func also(err, more error) error {
 		return err
 	}
 	return fmt.Errorf("%w; %w", err, more)
+}
+
+// text returns an error's text, "" for nil.
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // isLost reports whether an error says that the connection is of no use any more.

@@ -23,9 +23,10 @@ func TestServerRestarts(t *testing.T) {
 		require.Equal(t, []string{"one"}, r.took())
 		for range 3 {
 			w.server.Stop()
+			rest(0)
 			require.NoError(t, w.server.Restart())
 			rest(maxPause)
-			require.Empty(t, r.took())
+			require.Equal(t, []string{"error: no connection: a:8848: dial a:9848: connection refused", "one"}, r.took())
 			w.server.Set(rules, "two")
 			rest(0)
 			require.Equal(t, []string{"two"}, r.took(), "notices come again")
@@ -36,6 +37,27 @@ func TestServerRestarts(t *testing.T) {
 		}
 		require.Contains(t, w.log.String(), `level=WARN msg="nacos: connection lost" error="a:8848:`)
 		require.Equal(t, 4, strings.Count(w.log.String(), `level=INFO msg="nacos: connected" server=a:8848`))
+	})
+}
+
+// A connection that is lost while the server is there is made anew, and nobody notices.
+func TestConnectionIsLost(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.server.Set(rules, "one")
+		r := w.read(w.client(w.config()).Source("rules.yaml"))
+		for range 5 {
+			rest(time.Minute)
+			w.server.Drop()
+			rest(connecting)
+			w.server.Set(rules, "two")
+			w.server.Set(rules, "one")
+			rest(0)
+		}
+		require.Equal(t, "one", r.took()[0])
+		w.server.Drop()
+		rest(time.Hour)
+		require.Empty(t, r.took())
+		require.Equal(t, 1, w.server.Connections())
 	})
 }
 
@@ -60,10 +82,11 @@ func TestServerComesBackEmpty(t *testing.T) {
 		r := w.read(w.client(w.config()).Source("rules.yaml"))
 		rest(time.Minute)
 		w.server.Stop()
+		rest(0)
 		w.server.Clear()
 		require.NoError(t, w.server.Restart())
 		rest(time.Hour)
-		require.Equal(t, []string{"one", absent}, r.took())
+		require.Equal(t, []string{"one", "error: no connection: a:8848: dial a:9848: connection refused", absent}, r.took())
 		w.server.Set(rules, "one")
 		rest(0)
 		require.Equal(t, []string{"one"}, r.took())
@@ -134,8 +157,9 @@ func TestServerStopsAnswering(t *testing.T) {
 		rest(time.Minute)
 		require.Equal(t, []string{"one"}, r.took())
 		w.server.Hang("")
-		rest(healthEvery + 2*defaultTimeout + connecting)
-		require.Equal(t, []string{"error: no connection: a:8848: no answer within 3s"}, r.took(), "seen although nothing was asked for")
+		rest(healthEvery + 3*defaultTimeout + connecting)
+		said := r.took()
+		require.Equal(t, "error: no connection: a:8848: no answer within 3s", said[len(said)-1], "seen although nothing was asked for")
 		w.server.SetQuietly(rules, "two")
 		w.server.Answer("")
 		rest(maxPause*6/5 + 2*confirmAfter)

@@ -9,9 +9,9 @@ import (
 const (
 	// confirmAfter is when a reading that nobody gave notice of is read again before it counts.
 	confirmAfter = time.Second
-	// maxRivals is how many different readings in a row are waited for to be confirmed: where there are more, the document
-	// is being changed all the time, and the newest one counts.
-	maxRivals = 3
+	// confirmWithin is how long no reading is confirmed by the next before the document is taken to be one that is changed all the time, where the newest reading
+	// counts. What the server answers by then, however old, is newer than what counted before.
+	confirmWithin = 3 * time.Second
 	// fullLook is how many times less often a document is read although the server says that it is the same.
 	fullLook = 10
 	// minRetry and maxRetry bound the pauses after a reading that failed.
@@ -34,17 +34,17 @@ type track struct {
 	known bool
 	md5   string
 
-	// rival is the md5 of a reading that is another and has to be confirmed, the newest of rivals in a row.
-	rival  string
-	rivals int
+	// rivalled is whether the last reading was another and has to be confirmed, at confirm: rival is its md5. There have been such since rivalSince.
+	rivalled            bool
+	rival               string
+	rivalSince, confirm time.Duration
 
 	// noticed is whether there was a notice that was not acted on yet, owed whether acting on one has failed, suspected whether something else
 	// says that there is another content.
 	noticed, owed, suspected bool
-	// again are the times to read at because of the last notice, confirm is the one because of a rival, look the one in any case.
-	again   []time.Duration
-	confirm time.Duration
-	look    time.Duration
+	// again are the times to read at because of the last notice, look is the one in any case.
+	again []time.Duration
+	look  time.Duration
 	// failures is how many readings in a row have failed; retry is when to try again if any.
 	failures int
 	retry    time.Duration
@@ -59,11 +59,11 @@ func (t *track) due() time.Duration {
 		return math.MinInt64
 	case t.failures > 0:
 		return t.retry
-	case t.suspected, !t.known && t.rivals == 0:
+	case t.suspected, !t.known && !t.rivalled:
 		return math.MinInt64
 	}
 	next := t.look
-	if t.rivals > 0 {
+	if t.rivalled {
 		next = min(next, t.confirm)
 	}
 	if len(t.again) > 0 {
@@ -93,17 +93,21 @@ func (t *track) take(now time.Duration, md5 string, noticed bool, unasked time.D
 		}
 	}
 	if t.known && md5 == t.md5 {
-		t.rivals = 0
+		t.rivalled = false
 		return false
 	}
 	clears := t.emptyCounts && md5 == ""
-	again := t.rivals > 0 && md5 == t.rival
-	switch {
-	case again && now >= t.confirm, !clears && (noticed || !t.known || !again && t.rivals >= maxRivals):
-		t.known, t.md5, t.rivals = true, md5, 0
+	again := t.rivalled && md5 == t.rival
+	late := t.rivalled && now >= t.rivalSince+confirmWithin
+	if again && now >= t.confirm || !clears && (noticed || late || !t.known) {
+		t.known, t.md5, t.rivalled = true, md5, false
 		return true
-	case !again:
-		t.rival, t.rivals, t.confirm = md5, t.rivals+1, now+confirmAfter
+	}
+	if !t.rivalled {
+		t.rivalled, t.rivalSince = true, now
+	}
+	if !again {
+		t.rival, t.confirm = md5, now+confirmAfter
 	}
 	return false
 }

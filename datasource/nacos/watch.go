@@ -24,8 +24,8 @@ type watch struct {
 
 // tell delivers what is wrong, once.
 func (w *watch) tell(err error) {
-	if text := err.Error(); text != w.told {
-		w.told = text
+	if told := text(err); told != w.told {
+		w.told = told
 		w.mail.put(datasource.Update{Err: err})
 	}
 }

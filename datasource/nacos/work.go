@@ -309,12 +309,11 @@ func (s *service) listen(watches []*watch) error {
 	return nil
 }
 
-// deafen notes that the server gives no notices. All is read at the steady pace until it does.
+// deafen notes that the server gives no notices. All is read now, and then at the steady pace until it does.
 func (s *service) deafen(watches []*watch, err error) error {
-	if s.deaf == nil {
-		for _, w := range watches {
-			w.track.suspected = true
-		}
+	for _, w := range watches {
+		w.listening = 0
+		w.track.suspected = w.track.suspected || s.deaf == nil
 	}
 	s.deaf = fmt.Errorf("no notices of changes, looking every %v: %w", s.config.Reread, err)
 	s.hearAt = s.now() + jitter(min(maxRetry, s.config.Reread))
@@ -348,10 +347,14 @@ func (s *service) read(w *watch) error {
 		return s.survives(err)
 	}
 	s.spoke = s.now()
-	unasked, deaf := fullLook*s.config.Reread, ""
+	unasked := fullLook * s.config.Reread
 	if s.deaf != nil {
-		unasked, deaf = s.config.Reread, s.deaf.Error()
+		unasked = s.config.Reread
+		if w.track.failures > 0 {
+			s.deaf = nil // what was in the way of reading may have been in the way of listening
+		}
 	}
+	deaf := text(s.deaf)
 	counts := w.track.take(s.spoke, r.md5, noticed, unasked)
 	// The document in force is delivered again where something was wrong, so that it is known not to be any more.
 	if counts || w.track.known && w.track.md5 == r.md5 && w.told != "" && w.told != deaf {
