@@ -206,7 +206,7 @@ func problemsOf(err error, source string) rule.Problems {
 	return rule.Problems{{Source: source, Index: -1, Message: err.Error()}}
 }
 
-// First waits until rules of the source are in force, or until ctx is done. The error says why none are: what is wrong with the document, that there is none, or why ctx is done. Who watches several
+// First waits until rules of the source are in force, and the source has said something if they come from the last-good file, or until ctx is done. The error says why none are: what is wrong with the document, that there is none, or why ctx is done. Who watches several
 // sources can have all begin, with FirstWithin(0), and wait for them together.
 func (w *Watch) First(ctx context.Context) error {
 	if err := w.pump.First(ctx); err != nil {
