@@ -13,18 +13,31 @@ import (
 // What docs/param.md shows is in the examples, which run.
 func TestParamPageShowsTheExamples(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("docs/param.md")
+	showsExamples(t, "docs/param.md", "example_param_test.go")
+}
+
+// What docs/system.md shows is in the examples, which run.
+func TestSystemPageShowsTheExamples(t *testing.T) {
+	t.Parallel()
+	showsExamples(t, "docs/system.md", "example_system_test.go")
+}
+
+// showsExamples holds that the documents on a page are good, and that its code is in a file of examples.
+func showsExamples(t *testing.T, name, examples string) {
+	page, err := os.ReadFile(name)
 	require.NoError(t, err)
-	source, err := os.ReadFile("example_param_test.go")
+	source, err := os.ReadFile(examples)
 	require.NoError(t, err)
-	samples := regexp.MustCompile("(?s)<!-- from example_param_test.go -->\n```(?:go|yaml)\n(.*?)```").FindAllSubmatch(page, -1)
+	samples := regexp.MustCompile("(?s)<!-- from "+regexp.QuoteMeta(examples)+" -->\n```(?:go|yaml)\n(.*?)```").FindAllSubmatch(page, -1)
 	require.Equal(t, strings.Count(string(page), "```go"), strings.Count(string(bytes.Join(marked(samples), nil)), "```go"), "all code is from an example")
-	for _, document := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(page, -1) {
+	documents := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(page, -1)
+	require.NotEmpty(t, documents)
+	for _, document := range documents {
 		text := document[1]
 		if !bytes.HasPrefix(text, []byte("cordon:")) { // a part of one
 			text = append([]byte("cordon: 1\n"), text...)
 		}
-		decoded, err := Native("docs/param.md", text)
+		decoded, err := Native(name, text)
 		require.NoError(t, err)
 		require.Empty(t, decoded.Problems, "%s", text)
 	}
