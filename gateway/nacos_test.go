@@ -338,3 +338,35 @@ func TestSecrets(t *testing.T) {
 	require.ErrorContains(t, err, "empty")
 	require.False(t, bytes.Contains([]byte(err.Error()), []byte("from a file")))
 }
+
+// A gateway that starts while the server is down, with last-good files of some of an app's documents, takes the others for absent, as they were. It is ready, and does not wait for them; but
+// one that turns out to be faulty makes it unready.
+func TestAppStartsFromLastGoodFiles(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	config := parse(t, upstream(t, says("x")), nacosHead, "rules: [{nacos: {app: shop}, lastGood: '"+folder+"'}]")
+	const flow, degrade = "SENTINEL_GROUP/shop-flow-rules", "SENTINEL_GROUP/shop-degrade-rules"
+	var before store
+	before.document(flow).updates <- datasource.Update{Err: datasource.ErrAbsent}
+	before.document(degrade).put(`[{"resource":"r","grade":2,"count":5,"timeWindow":10}]`)
+	first, err := New(config, WithNacos(before.open))
+	require.NoError(t, err)
+	require.NoError(t, first.Close())
+
+	var s store
+	down := datasource.Update{Err: errors.New("no connection")}
+	s.document(flow).updates <- down
+	s.document(degrade).updates <- down
+	var logged safeBuffer
+	g := run(t, config, WithNacos(s.open), WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
+	require.Len(t, g.Engine().Rules().Breaker, 1)
+	require.NotContains(t, logged.String(), "level=ERROR")
+	require.Equal(t, 200, g.adminGet("/readyz").status)
+
+	s.document(flow).put("no JSON")
+	g.waitFor(func() bool { return g.adminGet("/readyz").status == 503 })
+	s.document(flow).put("[]")
+	g.waitFor(func() bool { return g.adminGet("/readyz").status == 200 })
+	g.stop()
+	require.NoError(t, g.ended())
+}

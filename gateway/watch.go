@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,19 +22,24 @@ const firstWithin = 5 * time.Second
 // A watch is a source that rules are taken from.
 type watch struct {
 	*cordon.Watch
-	// optional says that the document need not exist: an app has documents only of the kinds of rules it uses.
-	optional bool
+	// app is the entry of Config.Rules that names the app of the document, -1 if it is none of an app. Such a document need not exist: an app has documents only
+	// of the kinds of rules it uses.
+	app int
+	// lacked says that it did not exist when the gateway last ran: it has no last-good file, as others of the app have.
+	lacked bool
 }
 
-// mayLack reports whether the source says that there is no document where none is needed.
-func (w watch) mayLack(err error) bool { return w.optional && errors.Is(err, datasource.ErrAbsent) }
+// mayLack reports whether there is no document where none is needed: the source says so, or has said nothing yet since it was so.
+func (w watch) mayLack(err error) bool {
+	return w.app >= 0 && (errors.Is(err, datasource.ErrAbsent) || w.lacked && w.Report().Time.IsZero())
+}
 
 // A feed is a source that is to be watched.
 type feed struct {
 	source   datasource.Source
 	decode   cordon.Decoder
 	lastGood string
-	optional bool
+	app      int // as in watch
 }
 
 // watch takes rules from all that the configuration names, and then the gateway's own.
@@ -51,7 +57,7 @@ func (g *Gateway) watch() error {
 		if err != nil {
 			return err
 		}
-		g.watches = append(g.watches, watch{w, f.optional})
+		g.watches = append(g.watches, watch{Watch: w, app: f.app})
 	}
 	g.awaitRules()
 	if g.cfg.Isolation == NoIsolation {
@@ -68,12 +74,27 @@ func (g *Gateway) awaitRules() {
 	defer cancel(nil)
 	timer := g.opts.clk.AfterFunc(firstWithin, func() { cancel(fmt.Errorf("nothing came within %v", firstWithin)) })
 	defer timer.Stop()
-	for _, w := range g.watches {
-		if err := w.First(ctx); err != nil && !w.mayLack(err) {
+	for i := range g.watches {
+		w := &g.watches[i]
+		if g.lackedBefore(*w) {
+			w.lacked = true
+			continue // its server is down, and would be waited for in vain
+		}
+		err := w.First(ctx)
+		w.lacked = g.lackedBefore(*w)
+		if err != nil && !w.mayLack(err) {
 			source := w.Health().Source
 			g.log.log(slog.LevelError, "rules are not in force", source, slog.String("source", source), slog.Any("error", err))
 		}
 	}
+}
+
+// lackedBefore reports whether a document of an app did not exist when the gateway last ran.
+func (g *Gateway) lackedBefore(w watch) bool {
+	if h := w.Health(); w.app < 0 || h.LastGood == "" || h.LastGoodError != nil || !h.Applied.IsZero() {
+		return false
+	}
+	return slices.ContainsFunc(g.watches, func(o watch) bool { return o.app == w.app && o.Health().Stale })
 }
 
 // feeds opens the sources in the configuration's order, which is the order in which they come before each other.
@@ -81,7 +102,7 @@ func (g *Gateway) feeds() ([]feed, error) {
 	var feeds []feed
 	for i, r := range g.cfg.Rules {
 		if !r.Nacos.given() {
-			feeds = append(feeds, feed{source: file.Source(r.File), decode: r.decoder(r.Kind), lastGood: r.LastGood})
+			feeds = append(feeds, feed{source: file.Source(r.File), decode: r.decoder(r.Kind), lastGood: r.LastGood, app: -1})
 			continue
 		}
 		sources, err := g.nacosSources(r)
@@ -89,9 +110,9 @@ func (g *Gateway) feeds() ([]feed, error) {
 			return nil, fmt.Errorf("gateway: rules[%d].nacos: %w", i, err)
 		}
 		for _, s := range sources {
-			f := feed{source: s.Source, decode: r.decoder(r.Kind), lastGood: r.LastGood}
+			f := feed{source: s.Source, decode: r.decoder(r.Kind), lastGood: r.LastGood, app: -1}
 			if r.Nacos.App != "" {
-				f.decode, f.optional = r.decoder(s.Kind), true
+				f.decode, f.app = r.decoder(s.Kind), i
 				if r.LastGood != "" {
 					f.lastGood = filepath.Join(r.LastGood, fileName(s.Source.Name()))
 				}
