@@ -45,7 +45,7 @@ func TestAllocations(t *testing.T) {
 			}
 		}
 	}
-	const many = 1e9
+	const many = 1e7
 	here := metadata.NewIncomingContext(context.Background(), metadata.Pairs("x-user", "ann"))
 	tapEngine := newEngine(t, atOnce(buy, 1))
 	handle, serve := cordongrpc.TapHandle(tapEngine), cordongrpc.UnaryServerInterceptor(tapEngine)
@@ -95,5 +95,24 @@ func BenchmarkUnaryClient(b *testing.B) {
 		if err := call(context.Background(), buy, nil, nil, nil, invoker); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func BenchmarkTap(b *testing.B) {
+	eng := newEngine(b, cordon.Rules{})
+	handle, serve := cordongrpc.TapHandle(eng), cordongrpc.UnaryServerInterceptor(eng)
+	info := &grpc.UnaryServerInfo{FullMethod: buy}
+	handler := func(context.Context, any) (any, error) { return nil, nil }
+	b.ReportAllocs()
+	for b.Loop() {
+		stream, cancel := context.WithCancel(context.Background())
+		ctx, err := handle(stream, &tap.Info{FullMethodName: buy})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := serve(ctx, nil, info, handler); err != nil {
+			b.Fatal(err)
+		}
+		cancel()
 	}
 }

@@ -76,8 +76,8 @@ func (k *call) enter(part cordon.Part) (cordon.Entry, error) {
 
 // outcome judges how the call ended.
 func (k *call) outcome(ent *cordon.Entry, err error, panicked bool) cordon.Outcome {
-	if err == nil && !panicked && k.cfg.outcome == nil && len(k.cfg.codes) == 0 && !k.inbound {
-		return cordon.Success
+	if err == nil && !panicked && k.cfg.outcome == nil && len(k.cfg.codes) == 0 && (!k.inbound || k.ctx.Err() == nil) {
+		return cordon.Success // as mostly
 	}
 	e := Ending{Context: k.ctx, Method: k.method, Resource: k.resource, Inbound: k.inbound, Err: err, Panicked: panicked}
 	return k.cfg.judge(k.guard.eng, &e, ent)

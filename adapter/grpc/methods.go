@@ -9,19 +9,20 @@ import (
 type methods struct {
 	exact    map[string]bool
 	services map[string]bool // of which all are in it
+	// prefix is what all of them begin with, by which most others are told from them.
+	prefix string
 }
 
 // defaultExcluded are the methods by which servers are watched and explored.
 func defaultExcluded() methods {
-	return methods{services: map[string]bool{
-		"grpc.health.v1.Health": true, "grpc.reflection.v1.ServerReflection": true, "grpc.reflection.v1alpha.ServerReflection": true,
-	}}
+	return newMethods("", []string{"grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"})
 }
 
 // newMethods panics if a method is written as none is, naming the option.
 func newMethods(option string, list []string) methods {
 	m := methods{exact: map[string]bool{}, services: map[string]bool{}}
-	for _, s := range list {
+	for i, s := range list {
+		m.begin(i == 0, "/"+strings.TrimPrefix(s, "/"))
 		service, method, full := strings.Cut(strings.TrimPrefix(s, "/"), "/")
 		switch {
 		case full && strings.HasPrefix(s, "/") && service != "" && method != "" && !strings.ContainsAny(method, "/*"):
@@ -35,13 +36,23 @@ func newMethods(option string, list []string) methods {
 	return m
 }
 
+// begin shortens the prefix to what another method or service begins with too.
+func (m *methods) begin(first bool, s string) {
+	if first {
+		m.prefix = s
+	}
+	for !strings.HasPrefix(s, m.prefix) {
+		m.prefix = m.prefix[:len(m.prefix)-1]
+	}
+}
+
 // has reports whether a full method is in the set.
 func (m methods) has(full string) bool {
+	if m.prefix == "" || !strings.HasPrefix(full, m.prefix) {
+		return false
+	}
 	if m.exact[full] {
 		return true
-	}
-	if len(m.services) == 0 {
-		return false
 	}
 	service := strings.TrimPrefix(full, "/")
 	if i := strings.LastIndexByte(service, '/'); i >= 0 {

@@ -200,6 +200,8 @@ func TestExcludedMethods(t *testing.T) {
 	require.NoError(t, run(buy))
 	require.NoError(t, run("/a.B/C"))
 	require.ErrorIs(t, run("/a.B/D"), cordon.ErrBlocked)
+	require.ErrorIs(t, run("/a.B"), cordon.ErrBlocked)
+	require.ErrorIs(t, run("/cordon.test.shop.Shop2/Buy"), cordon.ErrBlocked)
 	require.ErrorIs(t, run(grpc_health_v1.Health_Check_FullMethodName), cordon.ErrBlocked)
 	for _, bad := range []string{"", "/", "/a.B", "/a.B/", "a.B/C", "/a.B/*", "a.*", "/a/b/c"} {
 		require.PanicsWithValue(t, fmt.Sprintf(`cordongrpc: WithExcluded: %q is no method; want one as "/orders.Orders/Create", or a service as "orders.Orders"`, bad),
