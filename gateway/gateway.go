@@ -219,8 +219,9 @@ func (g *Gateway) notReady() []string {
 	if s := g.current(); s != serving {
 		why = append(why, s.String())
 	}
-	for _, w := range g.watches {
-		if h := w.Health(); h.Applied.IsZero() && !w.mayLack(h.LastError) {
+	for i := range g.watches {
+		w := &g.watches[i]
+		if h := w.Health(); h.Applied.IsZero() && !g.mayLack(w) {
 			reason := h.Source + ": no rules yet"
 			if h.LastError != nil {
 				reason += ": " + h.LastError.Error()

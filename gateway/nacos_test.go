@@ -160,9 +160,28 @@ func TestRulesOfAnApp(t *testing.T) {
 	require.Equal(t, 200, g.adminGet("/readyz").status, g.adminGet("/readyz").body)
 	require.Equal(t, 429, g.get("/").status)
 	require.NotContains(t, logged.String(), "rules are not in force")
+	require.NotContains(t, logged.String(), "shop-degrade-rules", "that it does not exist is no failure")
 
 	s.document("SENTINEL_GROUP/shop-degrade-rules").put(`[{"resource":"r","grade":2,"count":5,"timeWindow":5}]`)
 	g.waitFor(func() bool { return len(g.Engine().Rules().Breaker) == 1 })
+	s.document("SENTINEL_GROUP/shop-degrade-rules").updates <- datasource.Update{Err: datasource.ErrAbsent}
+	g.waitFor(func() bool { return strings.Contains(logged.String(), "does not exist") })
+	require.Len(t, g.Engine().Rules().Breaker, 1, "a document that goes is a failure, and its rules stay")
+}
+
+// A gateway that never had the rules of an app is not ready until the server has said which there are.
+func TestAppIsNotReadyWithoutItsServer(t *testing.T) {
+	t.Parallel()
+	var s store
+	s.document("SENTINEL_GROUP/shop-flow-rules").updates <- datasource.Update{Err: errors.New("connection refused")}
+	g := run(t, parse(t, upstream(t, says("x")), nacosHead, "rules: [{nacos: {app: shop}, lastGood: '"+filepath.Join(t.TempDir(), "none")+"'}]"), WithNacos(s.open))
+	ready := g.adminGet("/readyz")
+	require.Equal(t, 503, ready.status)
+	require.Contains(t, ready.body, "shop-flow-rules: no rules yet")
+	require.Contains(t, ready.body, "shop-degrade-rules: no rules yet")
+	s.document("SENTINEL_GROUP/shop-flow-rules").updates <- datasource.Update{Err: datasource.ErrAbsent}
+	s.document("SENTINEL_GROUP/shop-degrade-rules").updates <- datasource.Update{Err: datasource.ErrAbsent}
+	g.waitFor(func() bool { return g.adminGet("/readyz").status == 200 })
 }
 
 // faults #66: a gateway whose server is down starts all the same, with the rules it had last, and says so everywhere until the server is back.
@@ -187,13 +206,14 @@ func TestGatewayStartsWithoutItsServer(t *testing.T) {
 		down.document(key).updates <- datasource.Update{Err: errors.New("connection refused")}
 	}
 	var logged safeBuffer
+	start := time.Now()
 	again := run(t, c, WithNacos(down.open), WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
 	require.Equal(t, 429, again.get("/").status)
 	require.Contains(t, logged.String(), "last-good file")
+	require.Less(t, time.Since(start), firstWithin, "what was not there before is not waited for")
 	ready := again.adminGet("/readyz")
-	require.Equal(t, 503, ready.status, "whether there are breakers is not known")
-	require.Contains(t, ready.body, "shop-degrade-rules")
-	require.NotContains(t, ready.body, "r.yaml")
+	require.Equal(t, 200, ready.status, ready.body)
+	require.NotContains(t, logged.String(), "rules are not in force")
 	status := again.Status()
 	require.True(t, status.Engine.Sources[0].Stale)
 	require.False(t, status.Engine.Sources[0].StaleSince.IsZero())

@@ -2,12 +2,13 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cordon-go/cordon"
@@ -22,16 +23,7 @@ const firstWithin = 5 * time.Second
 // A watch is a source that rules are taken from.
 type watch struct {
 	*cordon.Watch
-	// app is the entry of Config.Rules that names the app of the document, -1 if it is none of an app. Such a document need not exist: an app has documents only
-	// of the kinds of rules it uses.
-	app int
-	// lacked says that it did not exist when the gateway last ran: it has no last-good file, as others of the app have.
-	lacked bool
-}
-
-// mayLack reports whether there is no document where none is needed: the source says so, or has said nothing yet since it was so.
-func (w watch) mayLack(err error) bool {
-	return w.app >= 0 && (errors.Is(err, datasource.ErrAbsent) || w.lacked && w.Report().Time.IsZero())
+	feed
 }
 
 // A feed is a source that is to be watched.
@@ -39,7 +31,12 @@ type feed struct {
 	source   datasource.Source
 	decode   cordon.Decoder
 	lastGood string
-	app      int // as in watch
+	// kept says that there was a last-good file at the start.
+	kept bool
+	// entry is which of Config.Rules it is of.
+	entry int
+	// optional is the source if its document need not exist, else nil.
+	optional *optional
 }
 
 // watch takes rules from all that the configuration names, and then the gateway's own.
@@ -57,7 +54,7 @@ func (g *Gateway) watch() error {
 		if err != nil {
 			return err
 		}
-		g.watches = append(g.watches, watch{Watch: w, app: f.app})
+		g.watches = append(g.watches, watch{w, f})
 	}
 	g.awaitRules()
 	if g.cfg.Isolation == NoIsolation {
@@ -68,33 +65,51 @@ func (g *Gateway) watch() error {
 	return err
 }
 
-// awaitRules waits a moment for the first rules, and logs which are not in force.
+// awaitRules waits a moment for the first rules, and logs which are not in force. Those that are kept come at once, and tell what else is not waited for.
 func (g *Gateway) awaitRules() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	timer := g.opts.clk.AfterFunc(firstWithin, func() { cancel(fmt.Errorf("nothing came within %v", firstWithin)) })
 	defer timer.Stop()
-	for i := range g.watches {
-		w := &g.watches[i]
-		if g.lackedBefore(*w) {
-			w.lacked = true
-			continue // its server is down, and would be waited for in vain
-		}
-		err := w.First(ctx)
-		w.lacked = g.lackedBefore(*w)
-		if err != nil && !w.mayLack(err) {
-			source := w.Health().Source
-			g.log.log(slog.LevelError, "rules are not in force", source, slog.String("source", source), slog.Any("error", err))
+	for _, kept := range []bool{true, false} {
+		for i := range g.watches {
+			if w := &g.watches[i]; w.kept == kept && !g.mayLack(w) {
+				g.await(ctx, w)
+			}
 		}
 	}
 }
 
-// lackedBefore reports whether a document of an app did not exist when the gateway last ran.
-func (g *Gateway) lackedBefore(w watch) bool {
-	if h := w.Health(); w.app < 0 || h.LastGood == "" || h.LastGoodError != nil || !h.Applied.IsZero() {
+// await waits for a source's first rules, or for it to say that it need not have any.
+func (g *Gateway) await(ctx context.Context, w *watch) {
+	first, done := context.WithCancel(ctx)
+	defer done()
+	if w.optional != nil {
+		stop := make(chan struct{})
+		var waiting sync.WaitGroup
+		waiting.Go(func() {
+			select {
+			case <-w.optional.absent:
+				done()
+			case <-stop:
+			}
+		})
+		defer waiting.Wait()
+		defer close(stop)
+	}
+	if err := w.First(first); err != nil && !g.mayLack(w) {
+		source := w.source.Name()
+		g.log.log(slog.LevelError, "rules are not in force", source, slog.String("source", source), slog.Any("error", err))
+	}
+}
+
+// mayLack reports whether it is well that no rules of the source are in force: there is no document and none is needed; or nothing has come of it yet and there was none when the gateway ran
+// before, whose rules of the same entry are in force.
+func (g *Gateway) mayLack(w *watch) bool {
+	if w.optional == nil || w.kept || !w.Report().Time.IsZero() {
 		return false
 	}
-	return slices.ContainsFunc(g.watches, func(o watch) bool { return o.app == w.app && o.Health().Stale })
+	return w.optional.lacks() || slices.ContainsFunc(g.watches, func(o watch) bool { return o.entry == w.entry && o.Health().Stale })
 }
 
 // feeds opens the sources in the configuration's order, which is the order in which they come before each other.
@@ -102,7 +117,7 @@ func (g *Gateway) feeds() ([]feed, error) {
 	var feeds []feed
 	for i, r := range g.cfg.Rules {
 		if !r.Nacos.given() {
-			feeds = append(feeds, feed{source: file.Source(r.File), decode: r.decoder(r.Kind), lastGood: r.LastGood, app: -1})
+			feeds = append(feeds, feed{source: file.Source(r.File), decode: r.decoder(r.Kind), lastGood: r.LastGood, kept: exists(r.LastGood), entry: i})
 			continue
 		}
 		sources, err := g.nacosSources(r)
@@ -110,17 +125,25 @@ func (g *Gateway) feeds() ([]feed, error) {
 			return nil, fmt.Errorf("gateway: rules[%d].nacos: %w", i, err)
 		}
 		for _, s := range sources {
-			f := feed{source: s.Source, decode: r.decoder(r.Kind), lastGood: r.LastGood, app: -1}
+			f := feed{source: s.Source, decode: r.decoder(r.Kind), lastGood: r.LastGood, entry: i}
+			if r.Nacos.App != "" && r.LastGood != "" {
+				f.lastGood = filepath.Join(r.LastGood, fileName(s.Source.Name()))
+			}
+			f.kept = exists(f.lastGood)
 			if r.Nacos.App != "" {
-				f.decode, f.app = r.decoder(s.Kind), i
-				if r.LastGood != "" {
-					f.lastGood = filepath.Join(r.LastGood, fileName(s.Source.Name()))
-				}
+				f.decode, f.optional = r.decoder(s.Kind), newOptional(s.Source, f.kept)
+				f.source = f.optional
 			}
 			feeds = append(feeds, f)
 		}
 	}
 	return feeds, nil
+}
+
+// exists reports whether there is a file at path; there is none at "".
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return path != "" && err == nil
 }
 
 // fileName is a file's name for a source, by what follows the last slash in its own.

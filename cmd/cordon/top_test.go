@@ -101,7 +101,8 @@ func TestTopTableShowsStaleSourcesAndTheSystem(t *testing.T) {
 			Source: "nacos:public/G/shop-flow-rules", Version: "v1", Rules: 2, Updates: 1, Stale: true, StaleSince: time.Date(2026, 1, 1, 3, 4, 5, 0, time.UTC),
 			LastError: "nacos:public/G/shop-flow-rules: connection refused", LastGoodError: "disk full",
 		},
-		{Source: "nacos:public/G/shop-param-rules", LastError: "nacos:public/G/shop-param-rules: " + datasource.ErrAbsent.Error()},
+		{Source: "nacos:public/G/shop-param-rules", LastError: "nacos:public/G/shop-param-rules: " + datasource.ErrAbsent.Error() + ", or is empty"},
+		{Source: "nacos:public/G/shop-api-rules"},
 		{Source: "nacos:public/G/gone", Updates: 3, LastError: "nacos:public/G/gone: " + datasource.ErrAbsent.Error()},
 	}
 	s.Engine.System = &cordon.SystemSnapshot{
@@ -119,7 +120,8 @@ func TestTopTableShowsStaleSourcesAndTheSystem(t *testing.T) {
 	require.Equal(t, strings.TrimPrefix(`
 2026-01-02 12:00:12  serving, 3 in flight  rules: 1 authority, 2 flow, 3 system
 nacos:public/G/shop-flow-rules: 2 rules, version v1, 1 updates  STALE: kept on 2026-01-01 03:04:05, not confirmed since the start  FAILED: nacos:public/G/shop-flow-rules: connection refused  NOT KEPT: disk full
-nacos:public/G/shop-param-rules: no such document
+nacos:public/G/shop-param-rules: no document
+nacos:public/G/shop-api-rules: no document
 nacos:public/G/gone: 0 rules, version none, 3 updates  FAILED: nacos:public/G/gone: document does not exist
 system: CPU 85%, load 3.20, 12 in flight, responds in 12ms, can work on 40 at once
   cpu#1: cpu 85% of 80%  REFUSING  7 refused
@@ -130,7 +132,7 @@ refused/s: 50 by flow, 20 by system, 1 by authority
 
 RESOURCE       PASSED/s  REFUSED/s  FAILED/s  IN FLIGHT    P50   P99  RULES
 orders.Create         0         71         0          3  2.1ms  1.5s  callers 2 refused`, "\n"),
-		strings.Join(topTable(screen.New(&bytes.Buffer{}), before, s)[:13], "\n"))
+		strings.Join(topTable(screen.New(&bytes.Buffer{}), before, s)[:14], "\n"))
 }
 
 // services are one that is well, one with a sick instance, and one in fallback.

@@ -15,8 +15,8 @@ import (
 
 // sourceLine tells how a source of rules is.
 func sourceLine(p *screen.Screen, s cordon.SourceSnapshot) string {
-	if s.Updates == 0 && strings.HasSuffix(s.LastError, datasource.ErrAbsent.Error()) {
-		return p.Paint(screen.Dim, s.Source+": no such document")
+	if s.Updates == 0 && (s.LastError == "" || strings.Contains(s.LastError, datasource.ErrAbsent.Error())) {
+		return p.Paint(screen.Dim, s.Source+": no document")
 	}
 	line := fmt.Sprintf("%s: %d rules, version %s, %d updates", s.Source, s.Rules, orNone(s.Version), s.Updates)
 	if s.Stale {
