@@ -39,7 +39,7 @@ type Attempt struct {
 // did says nothing about it.
 func attemptOutcome(a *Attempt) isolation.Outcome {
 	switch {
-	case a.Status == http.StatusTooManyRequests || refusedByCordon(a.Status, a.Header):
+	case a.Status == http.StatusTooManyRequests || a.Status != http.StatusForbidden && refusedByCordon(a.Status, a.Header):
 		return isolation.Throttled
 	case a.Status >= 500:
 		return isolation.Failure

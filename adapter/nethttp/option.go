@@ -30,6 +30,8 @@ type config struct {
 	outcome  func(Ending) cordon.Outcome
 	refusal  func(http.ResponseWriter, *http.Request, Refusal)
 	entrance bool
+	// apiGroups makes requests calls of their groups of paths too.
+	apiGroups bool
 
 	// What rules on hot parameters look at; see carrier.
 	namer       *cordon.Namer

@@ -92,5 +92,9 @@ func clientOutcome(e Ending, classify func(error) cordon.Outcome) cordon.Outcome
 
 // refusedByCordon reports whether an answer is a refusal written by this package, here or at a peer.
 func refusedByCordon(status int, h http.Header) bool {
-	return (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) && h.Get(headerRefused) != ""
+	switch status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusForbidden:
+		return h.Get(headerRefused) != ""
+	}
+	return false
 }

@@ -24,7 +24,7 @@ type Refusal struct {
 	Err error
 	// Blocked is Err as a *cordon.BlockedError; nil if it is none.
 	Blocked *cordon.BlockedError
-	// Status is the status to answer with: 429 for a rate and for whatever is limited by a value in the request, 503 for a breaker, a concurrency limit, a process that is overloaded (system rules), another check, or a caller that gave
+	// Status is the status to answer with: 429 for a rate and for whatever is limited by a value in the request, 403 for an origin that may not call, 503 for a breaker, a concurrency limit, a process that is overloaded (system rules), another check, or a caller that gave
 	// up, 500 for an invalid cost.
 	Status int
 	// RetryAfter is when it is worth trying again; 0 when nothing can be said. Of an overloaded process it is a second where nothing better can be said, since its callers should not come back at once.
@@ -38,8 +38,11 @@ func newRefusal(err error) Refusal {
 	ref := Refusal{Err: err, Status: http.StatusServiceUnavailable}
 	switch {
 	case errors.As(err, &ref.Blocked):
-		if k := ref.Blocked.Kind; k == cordon.KindFlow || k == cordon.KindParam && !errors.Is(err, cordon.ErrFault) {
+		switch k := ref.Blocked.Kind; {
+		case k == cordon.KindFlow, k == cordon.KindParam && !errors.Is(err, cordon.ErrFault):
 			ref.Status = http.StatusTooManyRequests
+		case k == cordon.KindAuthority:
+			ref.Status = http.StatusForbidden
 		}
 		ref.RetryAfter = max(ref.Blocked.RetryAfter, 0)
 		if ref.Blocked.Kind == cordon.KindSystem && ref.Blocked.RetryAfter == 0 {

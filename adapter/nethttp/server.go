@@ -44,7 +44,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req := h.cfg.request(r, h.cfg.serverName(r), true)
 	name := req.Resource
 	defer h.cfg.release(req.Carrier)
-	ent, err := h.eng.Enter(r.Context(), req)
+	var room [4]string
+	ent, err := enter(r.Context(), h.eng, req, h.cfg.groupsOf(h.eng, room[:0], r, name))
 	if err != nil {
 		ref := newRefusal(err)
 		ref.setHeaders(w.Header())
@@ -56,9 +57,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		panicked := recover()
 		if panicked != nil || returned {
-			ent.End(h.outcome(name, r, rec, panicked))
+			ent.end(h.outcome(name, r, rec, panicked))
 		} else {
-			ent.End(cordon.Failure) // runtime.Goexit
+			ent.end(cordon.Failure) // runtime.Goexit
 		}
 		if panicked != nil {
 			panic(panicked) // from here the stack still shows where it came from
