@@ -42,8 +42,8 @@ func realServer(t *testing.T) *nacosserver.Server {
 	if testing.Short() {
 		t.Skip("a real server takes a while to start")
 	}
-	if err := nacosserver.Missing(); err != nil && os.Getenv("CI") == "" {
-		t.Skipf("no real Nacos server here: %v", err)
+	if why := nacosserver.WhySkip(); why != "" {
+		t.Skip(why)
 	}
 	server.once.Do(server.start)
 	require.NoError(t, server.err)

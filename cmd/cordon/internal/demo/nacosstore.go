@@ -25,6 +25,8 @@ type nacosStore struct {
 	address string
 	dataID  string
 	client  *nacos.Client
+	// published is true once there is something to delete.
+	published bool
 }
 
 func newNacosStore(address string) (*nacosStore, error) {
@@ -73,6 +75,7 @@ func (n *nacosStore) replace(ctx context.Context, document string) error {
 	if err := n.client.Publish(ctx, nacos.DefaultGroup, n.dataID, []byte(document)); err != nil {
 		return fmt.Errorf("publishing the rules: %w", err)
 	}
+	n.published = true
 	return nil
 }
 
@@ -86,7 +89,10 @@ func (n *nacosStore) shorten(message string) string {
 
 // close deletes the document. A server that is not there any more keeps it.
 func (n *nacosStore) close(ctx context.Context) error {
-	err := n.client.Delete(ctx, nacos.DefaultGroup, n.dataID)
+	var err error
+	if n.published {
+		err = n.client.Delete(ctx, nacos.DefaultGroup, n.dataID)
+	}
 	if err != nil {
 		err = fmt.Errorf("deleting %s: %w", n.dataID, err)
 	}
