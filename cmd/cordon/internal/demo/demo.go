@@ -127,7 +127,9 @@ func (s *stage) conclude() {
 func (s *stage) keep(ctx context.Context) {
 	p := s.screen
 	p.Printf("\nIt all keeps running, with callers, until you press Ctrl-C. Try:")
-	p.Printf("   edit   %s", s.store.place())
+	for _, line := range s.store.toEdit() {
+		p.Printf("   edit   %s", line)
+	}
 	p.Printf("   call   curl -i %s/search", s.front.url)
 	p.Printf("   watch  cordon top --admin %s", s.front.admin)
 	p.Printf("   break  curl -X POST %s/ill", s.stock.instances[2].url())

@@ -61,6 +61,11 @@ func (n *nacosStore) place() string {
 	return fmt.Sprintf("%s on the Nacos server at %s, group %s", n.dataID, n.address, nacos.DefaultGroup)
 }
 
+func (n *nacosStore) toEdit() []string {
+	address := fmt.Sprintf("nacos://%s/public/%s/%s", n.address, nacos.DefaultGroup, n.dataID)
+	return []string{"cordon rules pull " + address + " >rules.yaml", "cordon rules push rules.yaml " + address}
+}
+
 func (n *nacosStore) words() storeWords {
 	return storeWords{document: "document", write: "paste", replaced: "published"}
 }

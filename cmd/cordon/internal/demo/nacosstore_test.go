@@ -28,9 +28,11 @@ func TestRulesOnANacosServer(t *testing.T) {
 
 	var out bytes.Buffer
 	var document nacosserver.Document
+	var toEdit []string
 	summary, err := perform(t.Context(), screen.New(&out), Options{Nacos: server.Address()}, []chapter{
 		func(s *stage, _ context.Context) error {
 			document = nacosserver.Document{Group: nacos.DefaultGroup, DataID: s.store.(*nacosStore).dataID}
+			toEdit = s.store.toEdit()
 			_, there, err := server.Read(t.Context(), document)
 			require.NoError(t, err)
 			require.True(t, there)
@@ -39,6 +41,8 @@ func TestRulesOnANacosServer(t *testing.T) {
 		(*stage).editedLive, (*stage).mistakeRefused,
 	})
 	require.NoError(t, err, out.String())
+	address := " nacos://" + server.Address() + "/public/DEFAULT_GROUP/" + document.DataID
+	require.Equal(t, []string{"cordon rules pull" + address + " >rules.yaml", "cordon rules push rules.yaml" + address}, toEdit)
 	require.Empty(t, summary.Broken(), out.String())
 	require.Contains(t, out.String(), "limit 200 → 80, published: in force after")
 	require.Contains(t, out.String(), document.DataID+`:7:5: flow[0] (search): unknown field "limti"; did you mean "limit"?`)

@@ -14,6 +14,8 @@ import (
 type ruleStore interface {
 	// place says where the document is, for people.
 	place() string
+	// toEdit says what to edit, or what to do for it, a line each.
+	toEdit() []string
 	// words are what it and its editing are called.
 	words() storeWords
 	// watchedBy makes a gateway take its rules from here.
@@ -48,6 +50,8 @@ func newFileStore() (*fileStore, error) {
 }
 
 func (f *fileStore) place() string { return f.file.path }
+
+func (f *fileStore) toEdit() []string { return []string{f.file.path} }
 
 func (f *fileStore) words() storeWords {
 	return storeWords{document: "file", write: "write", replaced: "a new file renamed over the old one"}
