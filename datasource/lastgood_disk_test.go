@@ -67,6 +67,56 @@ func TestHangingDiskHoldsUpNothing(t *testing.T) {
 	}
 }
 
+// What the source says while the last-good file is read counts once that has been read: First is content then, or when a document that has come meanwhile is in force.
+func TestFirstWhileTheFileIsRead(t *testing.T) {
+	for name, test := range map[string]struct {
+		says  []Update
+		after time.Duration
+	}{
+		"absent":               {[]Update{{Err: ErrAbsent}}, 500 * time.Millisecond},
+		"failing":              {[]Update{{Err: errFull}}, 500 * time.Millisecond},
+		"a document, failing":  {[]Update{{Document: Document{Data: []byte("new")}}, {Err: errFull}}, 2500 * time.Millisecond},
+		"failing, a document":  {[]Update{{Err: errFull}, {Document: Document{Data: []byte("new")}}}, 2500 * time.Millisecond},
+		"what the file has":    {[]Update{{Document: Document{Data: []byte("old")}}}, 500 * time.Millisecond},
+		"absent and something": {[]Update{{Document: Document{Data: []byte("new")}}, {Err: ErrAbsent}}, 2500 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := lastGoodIn(t, t.TempDir())
+			require.NoError(t, s.write(savedOf("old")))
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				p := newPump(t.Context(), saying(test.says), func(d Document) error {
+					if d.Saved.IsZero() {
+						time.Sleep(2 * time.Second)
+					}
+					return nil
+				}, PumpOptions{LastGood: s.path})
+				p.file.disk.open = func(name string) (fs.File, error) {
+					time.Sleep(500 * time.Millisecond)
+					return s.disk.open(name)
+				}
+				p.start()
+				require.NoError(t, p.First(t.Context()))
+				require.Equal(t, test.after, time.Since(began))
+				require.NoError(t, p.Close())
+			})
+		})
+	}
+}
+
+// saying is a source that says all it has at once.
+type saying []Update
+
+func (saying) Name() string { return "nacos:public/G/D" }
+
+func (s saying) Watch(ctx context.Context, deliver func(Update)) error {
+	for _, u := range s {
+		deliver(u)
+	}
+	<-ctx.Done()
+	return nil
+}
+
 // A disk that hangs while the file is written holds up no document; what was applied meanwhile is written at the next attempt, without the steps between.
 func TestHangingWriteHoldsUpNothing(t *testing.T) {
 	s := lastGoodIn(t, t.TempDir())

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -299,6 +300,54 @@ func TestUnwritableLastGood(t *testing.T) {
 			synctest.Wait()
 			require.Equal(t, []string{"b"}, a.took())
 		})
+	})
+}
+
+// A document that comes after one that could not be written is tried at once, however long the pause would have been.
+func TestNextDocumentIsWrittenAtOnce(t *testing.T) {
+	inTheWay := filepath.Join(t.TempDir(), "folder")
+	require.NoError(t, os.WriteFile(inTheWay, nil, 0o600))
+	opts := datasource.PumpOptions{LastGood: filepath.Join(inTheWay, "last-good"), MinBackoff: time.Hour, MaxBackoff: time.Hour}
+	synctest.Test(t, func(t *testing.T) {
+		process(t, opts, func(f feed, _ *applier, p *datasource.Pump) {
+			f.say("a")
+			rest(time.Second)
+			require.Error(t, p.Health().LastGoodError)
+			require.NoError(t, os.Remove(inTheWay))
+			rest(time.Second)
+			require.Error(t, p.Health().LastGoodError)
+			f.say("b")
+			rest(time.Second)
+			require.NoError(t, p.Health().LastGoodError)
+		})
+	})
+}
+
+// What a process that died has left beside the file is removed by the next one.
+func TestStartSweepsWhatWasLeft(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "last-good")
+	left := filepath.Join(filepath.Dir(path), ".last-good.123456.tmp")
+	require.NoError(t, os.WriteFile(left, nil, 0o600))
+	synctest.Test(t, func(t *testing.T) {
+		require.NoError(t, os.Chtimes(left, time.Now(), time.Now().Add(-24*time.Hour)))
+		leave(t, path, "a")
+	})
+	require.NoFileExists(t, left)
+}
+
+// A goroutine that is ended from within while the file's document is applied ends the pump, and Close does not wait for ever.
+func TestGoexitWhileLastGoodIsApplied(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "last-good")
+	synctest.Test(t, func(t *testing.T) {
+		leave(t, path, "a")
+		p := datasource.Start(t.Context(), make(feed), func(datasource.Document) error {
+			runtime.Goexit()
+			return nil
+		}, datasource.PumpOptions{LastGood: path})
+		synctest.Wait()
+		require.ErrorContains(t, p.Health().LastError, "Goexit")
+		require.NoError(t, p.Close())
+		require.False(t, p.Health().Running)
 	})
 }
 
