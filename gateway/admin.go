@@ -37,7 +37,7 @@ func (g *Gateway) Status() Status {
 }
 
 // AdminHandler returns the handler that Run serves on the admin address: / is Status as JSON, /healthz is 200 as long as the process
-// answers, /readyz is 200 while the gateway serves and the rules of every file have been applied once (503 with the reasons
+// answers, /readyz is 200 while the gateway serves and the rules of every source have been applied once (503 with the reasons
 // else, and while it drains), /metrics is what WithMetrics gave. With Config.AdminWrite, POST /pin with a Pin takes an upstream out of service or keeps it in it, and
 // DELETE /pin with one ends that; without it they are answered with 403.
 func (g *Gateway) AdminHandler() http.Handler { return g.admin }

@@ -1,7 +1,7 @@
 // Package gateway is a reverse proxy that puts an engine in front of HTTP upstreams.
 //
 // A Gateway is configured by one document (Load, Parse, or a Config built in code): where to listen, routes (host, path prefix,
-// methods) with their resources and upstreams, timeouts, limits, and the files that rules are taken from. Every request that
+// methods) with their resources and upstreams, timeouts, limits, and the files and documents that rules are taken from. Every request that
 // a route takes is one call of the route's resource, from the first look at the rules to the last byte: streams,
 // server-sent events and WebSockets hold their place until they end.
 //

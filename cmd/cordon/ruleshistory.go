@@ -73,7 +73,7 @@ func (r *rules) list(h rulehistory.History, address string) error {
 		if from == "" {
 			from, changes = "was there before", "–"
 		}
-		rows = append(rows, []string{strconv.Itoa(v.Number), v.Time.Local().Format(time.DateTime), v.User, strconv.Itoa(v.Bytes), changes, from})
+		rows = append(rows, []string{strconv.Itoa(v.Number), v.Time.UTC().Format(time.RFC3339), v.User, strconv.Itoa(v.Bytes), changes, from})
 	}
 	for _, line := range table(p, rows, 1, 2, 4) {
 		p.Printf("%s", line)

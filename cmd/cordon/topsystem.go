@@ -13,11 +13,24 @@ import (
 	"github.com/cordon-go/cordon/datasource"
 )
 
+// sourceLines tell how the sources of rules are, each in a line, but those that there is no document of.
+func sourceLines(p *screen.Screen, sources []cordon.SourceSnapshot) []string {
+	var lines, absent []string
+	for _, s := range sources {
+		if s.Updates == 0 && (s.LastError == "" || strings.Contains(s.LastError, datasource.ErrAbsent.Error())) {
+			absent = append(absent, s.Source)
+			continue
+		}
+		lines = append(lines, sourceLine(p, s))
+	}
+	if len(absent) > 0 {
+		lines = append(lines, p.Paint(screen.Dim, "no document: "+strings.Join(absent, ", ")))
+	}
+	return lines
+}
+
 // sourceLine tells how a source of rules is.
 func sourceLine(p *screen.Screen, s cordon.SourceSnapshot) string {
-	if s.Updates == 0 && (s.LastError == "" || strings.Contains(s.LastError, datasource.ErrAbsent.Error())) {
-		return p.Paint(screen.Dim, s.Source+": no document")
-	}
 	line := fmt.Sprintf("%s: %d rules, version %s, %d updates", s.Source, s.Rules, orNone(s.Version), s.Updates)
 	if s.Stale {
 		line += p.Paint(screen.Yellow, "  STALE: kept on "+s.StaleSince.Format(time.DateTime)+", not confirmed since the start")

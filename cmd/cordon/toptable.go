@@ -125,9 +125,7 @@ func headLines(p *screen.Screen, before, now gateway.Status) []string {
 	}
 	lines := []string{fmt.Sprintf("%s  %s, %d in flight  rules: %s",
 		engine.Time.Format(time.DateTime), now.State, now.InFlight, orNone(strings.Join(kinds, ", ")))}
-	for _, source := range engine.Sources {
-		lines = append(lines, sourceLine(p, source))
-	}
+	lines = append(lines, sourceLines(p, engine.Sources)...)
 	lines = append(lines, systemLines(p, engine.System)...)
 	lines = append(lines, refusedLine(before.Engine, engine)...)
 	for _, why := range now.NotReady {
