@@ -113,8 +113,8 @@ func quoted(text string) string {
 	return strings.NewReplacer(`\?`, `(?s:.)`, `\*`, `(?s:.*)`).Replace(regexp.QuoteMeta(text))
 }
 
-// prefix returns a text that all paths begin with which the pattern matches.
-func (a *ant) prefix(pattern string) string {
+// patternPrefix returns a text that all paths begin with which the pattern matches.
+func patternPrefix(pattern string) string {
 	if end := strings.IndexAny(pattern, "*?{"); end >= 0 {
 		pattern = pattern[:end]
 	}

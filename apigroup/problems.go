@@ -120,7 +120,7 @@ func (c *checks) path(at string, p Path) (loose bool) {
 		return false
 	}
 	if p.Regex != "" {
-		prefix := p.prefix()
+		prefix := p.Prefix()
 		if prefix != "" && prefix[0] != '/' {
 			c.slip(field, strconv.Quote("/"+text), "matches no request: paths begin with a slash, what %q matches does not", text)
 		}
@@ -129,7 +129,7 @@ func (c *checks) path(at string, p Path) (loose bool) {
 	if !m.ant.rooted {
 		c.slip(field, strconv.Quote("/"+text), "matches no request: paths begin with a slash, %q does not", text)
 	}
-	return len(m.ant.prefix(text)) < 2
+	return len(p.Prefix()) < 2
 }
 
 // exact warns of a path that no request has.

@@ -95,9 +95,9 @@ func (s *Set) add(p Path, group int32, known map[Path]matcher) error {
 	}
 	m.group = group
 	if m.ant != nil {
-		s.patterns.add(m.ant.prefix(p.Pattern), len(s.matchers))
+		s.patterns.add(p.Prefix(), len(s.matchers))
 	} else {
-		s.regexes.add(p.prefix(), len(s.matchers))
+		s.regexes.add(p.Prefix(), len(s.matchers))
 	}
 	s.matchers = append(s.matchers, m)
 	return nil
@@ -123,8 +123,14 @@ func (p Path) compile() (matcher, error) {
 	return m, err
 }
 
-// prefix returns a text that all paths begin with which the regex matches.
-func (p Path) prefix() string {
+// Prefix returns a text that all paths begin with which p matches, after slashes that follow another are left out (for a regex, as they are); "" if there is none, or p does not compile.
+func (p Path) Prefix() string {
+	if text, ok := p.exact(); ok {
+		return text
+	}
+	if p.Pattern != "" {
+		return patternPrefix(p.Pattern)
+	}
 	re, err := regexp.Compile(p.Regex)
 	if err != nil {
 		return ""

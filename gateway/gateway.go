@@ -127,6 +127,8 @@ func (g *Gateway) warnOfIdleRules(r rule.Report) {
 		return
 	}
 	g.warnOfRules("no route has the resource of these rules", g.idleRules())
+	g.warnOfRules("no route takes requests of these groups", g.idleGroups())
+	g.warnOfRules("requests through the gateway have no origin for these rules: set originHeader, or a route's origin", g.originlessRules())
 	g.warnOfRules("requests through the gateway have no value for these rules", g.valuelessRules())
 }
 
@@ -142,19 +144,16 @@ func (g *Gateway) warnOfRules(msg string, rules []string) {
 	g.warn(msg, text)
 }
 
-// idleRules returns the rules that name a resource no route has, as "flow orders (for ordres)".
+// idleRules returns the rules that name a resource no route has, nor group of paths, as "flow orders (for ordres)".
 func (g *Gateway) idleRules() []string {
-	known := map[string]bool{}
-	for _, r := range g.cfg.Routes {
-		known[r.Resource] = true
-	}
+	rules := g.eng.Rules()
+	known := g.census(rules)
 	var idle []string
 	add := func(kind string, m rule.Meta) {
-		if m.Resource.Kind() == rule.ByName && !known[m.Resource.Pattern()] {
+		if !known.has(m.Resource, kind != "isolation") {
 			idle = append(idle, fmt.Sprintf("%s %s (for %q)", kind, m.ID, m.Resource.Pattern()))
 		}
 	}
-	rules := g.eng.Rules()
 	for _, r := range rules.Flow {
 		add("flow", r.Meta())
 	}
@@ -169,6 +168,9 @@ func (g *Gateway) idleRules() []string {
 	}
 	for _, r := range rules.Param {
 		add("param", r.Meta())
+	}
+	for _, r := range rules.Authority {
+		add("authority", r.Meta())
 	}
 	return idle
 }

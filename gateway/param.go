@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cordon-go/cordon/adapter/nethttp"
+	"github.com/cordon-go/cordon/apigroup"
 	"github.com/cordon-go/cordon/rule"
 )
 
@@ -69,14 +70,15 @@ func below(pattern, prefix string) bool {
 // carry, segments of paths that no route names.
 func (g *Gateway) valuelessRules() []string {
 	var found []string
-	for _, r := range g.eng.Rules().Param {
+	rules := g.eng.Rules()
+	for _, r := range rules.Param {
 		for term := range strings.SplitSeq(r.Param, "+") {
 			root, _, _ := strings.Cut(strings.TrimSpace(term), ".")
 			root, _, _ = strings.Cut(root, "[")
 			switch root {
 			case "arg", "meta", "attachment", "value":
 			case "path":
-				if g.namesPath(r.Resource) {
+				if g.namesPath(r.Resource, rules.APIGroup) {
 					continue
 				}
 			default:
@@ -89,8 +91,12 @@ func (g *Gateway) valuelessRules() []string {
 	return found
 }
 
-// namesPath reports whether a route of one of those resources names segments of its path.
-func (g *Gateway) namesPath(resources rule.Match) bool {
+// namesPath reports whether a route of one of those resources names segments of its path, or any route does if one of them is a group's.
+func (g *Gateway) namesPath(resources rule.Match, groups []apigroup.Group) bool {
 	matcher, err := resources.Compile()
-	return err != nil || slices.ContainsFunc(g.cfg.Routes, func(r Route) bool { return r.PathPattern != "" && matcher.Matches(r.Resource) })
+	if err != nil {
+		return true
+	}
+	ofGroup := slices.ContainsFunc(groups, func(group apigroup.Group) bool { return matcher.Matches(group.Name) })
+	return slices.ContainsFunc(g.cfg.Routes, func(r Route) bool { return r.PathPattern != "" && (ofGroup || matcher.Matches(r.Resource)) })
 }

@@ -55,6 +55,7 @@ func newRoute(r Route, c Config, transport http.RoundTripper, eng *cordon.Engine
 		nethttp.WithName(func(*http.Request) string { return r.Resource }),
 		nethttp.WithOutcome(outcome),
 		nethttp.WithTrustedProxies(trusted...),
+		nethttp.WithAPIGroups(),
 	}
 	if r.PathPattern != "" {
 		opts = append(opts, nethttp.WithPathPattern(r.PathPattern))
