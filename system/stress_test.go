@@ -72,6 +72,39 @@ func TestConcurrencyIsExact(t *testing.T) {
 	require.Zero(t, g.InFlight())
 }
 
+// The same for calls that do nothing but race for the one place there is.
+func TestOnePlaceIsOnePlace(t *testing.T) {
+	t.Parallel()
+	rounds := 400_000
+	if testing.Short() {
+		rounds = 150_000
+	}
+	g := NewGuard(&fake{})
+	g.Update([]Rule{{ID: "c", Metric: Concurrency, Limit: 1}}, 0)
+	var inside, over, admitted atomic.Int64
+	race(func(i int) {
+		for range rounds {
+			p, _, ok := g.Enter(0, 1)
+			if !ok {
+				continue
+			}
+			if inside.Add(1) > 1 {
+				over.Add(1)
+			}
+			admitted.Add(1)
+			inside.Add(-1)
+			if i%2 == 0 {
+				g.Exit(0, 1, 0)
+			} else {
+				g.Cancel(1, p)
+			}
+		}
+	})
+	require.Zero(t, over.Load())
+	require.Positive(t, admitted.Load())
+	require.Zero(t, g.InFlight())
+}
+
 // No racing callers pass the limit of a rate in any second, by the times at which it was decided, and what they give back others get.
 func TestRateIsExact(t *testing.T) {
 	t.Parallel()
