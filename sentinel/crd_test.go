@@ -223,6 +223,23 @@ func TestCRDInvalid(t *testing.T) {
 	}
 }
 
+// TestCRDRewritten: what was refused has no form in Go's documents, and is not written there.
+func TestCRDRewritten(t *testing.T) {
+	t.Parallel()
+	doc, err := sentinel.Decode(sentinel.Flow, "x", crd("FlowRules", "{resource: a, threshold: -5}\n    - {resource: a, threshold: 5, zz: 1}"))
+	require.NoError(t, err)
+	require.Len(t, doc.Problems.Faults(), 1)
+	require.Equal(t, "zz", doc.Elements[1].Unused()[0].Key)
+	doc.Dialect = sentinel.Go
+	data, lost, err := doc.Encode(doc.Rules())
+	require.NoError(t, err)
+	require.Empty(t, lost)
+	require.Equal(t, `[
+  {"id":"a#2","resource":"a","tokenCalculateStrategy":0,"controlBehavior":0,"threshold":5,"relationStrategy":0,"maxQueueingTimeMs":0,"warmUpPeriodSec":0,"warmUpColdFactor":0,"statIntervalInMs":1000,"regex":false}
+]
+`, string(data))
+}
+
 func TestCRDWarnings(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

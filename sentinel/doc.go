@@ -1,5 +1,5 @@
-// Package sentinel reads and writes the rule documents of Sentinel Java (1.8) and sentinel-golang (1.0, master), so that
-// rules kept in a file or a config centre for either can be put in force unchanged:
+// Package sentinel reads and writes the rule documents of Sentinel Java (1.8), its gateway adapters among it, and sentinel-golang (1.0, master), and reads the latter's
+// resources for Kubernetes, so that rules kept in a file or a config centre for either can be put in force unchanged:
 //
 //	eng.Watch(ctx, file.Source("app.flow.json"), sentinel.Decoder(sentinel.Flow))
 //

@@ -17,11 +17,12 @@ import (
 
 // Encode writes the rules that belong in a document of the given kind and dialect, and lists what the dialect cannot say of them. In
 // Java flow documents these are the rates and the concurrency limits, in Go's the rates; in isolation documents the concurrency
-// limits; in breaker documents the breakers; in param documents the limits by a value. Rules of other lists are not looked at.
+// limits; in breaker documents the breakers; in param documents the limits by a value; in system and authority documents the rules of that name; in API documents the groups of paths; in
+// gateway documents the rates, the concurrency limits and the limits by a value. Rules of other lists are not looked at. Of authority, gateway and API rules sentinel-golang has none: all are losses.
 //
 // What is written is read back by Decode as the same rules, but for the listed losses, defaults that are spelt out, and ids that rule.DeriveIDs derives:
 // those are not written. A rule that would refuse other calls than it does is not written at all (Loss.Omitted), and so is a
-// rule in shadow, as it would refuse calls. The error is about the arguments: a kind or dialect that is not written, or rules that are not valid.
+// rule in shadow, as it would refuse calls. A CRD is not written: that is an error. The error is about the arguments: a kind or dialect that is not written, or rules that are not valid.
 func Encode(dialect Dialect, kind Kind, rules cordon.Rules) ([]byte, []Loss, error) {
 	entries, err := entriesOf(dialect, kind, rules)
 	if err != nil {
@@ -59,7 +60,7 @@ func (d *Document) Encode(rules cordon.Rules) ([]byte, []Loss, error) {
 			s.now[n] = byID[key]
 			delete(byID, key)
 		}
-		if len(s.rules()) == 0 && e.OK() {
+		if len(s.rules()) == 0 && (e.OK() || e.Dialect == CRD) { // whose form is not written
 			continue
 		}
 		if s.keeps() {
@@ -145,9 +146,6 @@ func (s slot) node(dialect Dialect) *rule.Node {
 		}
 		return o.node()
 	case len(s.rules()) == 0 && !s.e.madeAny():
-		if s.e.Dialect == CRD {
-			return nil // which is no form to write
-		}
 		return s.e.node
 	case len(s.rules()) > 0 && len(written) == 0:
 		return nil

@@ -235,12 +235,15 @@ func TestModes(t *testing.T) {
  {"resource":"b","count":1,"resourceMode":0},
  {"resource":"b","count":2,"resourceMode":1},
  {"resource":"c","count":1,"resourceMode":1,"paramItem":{}},
- {"resource":"c","count":2,"resourceMode":1}
+ {"resource":"c","count":2,"resourceMode":1},
+ {"resource":"d","count":1,"resourceMode":0},
+ {"resource":"d","count":2,"resourceMode":1,"paramItem":{}}
 ]`))
 	require.NoError(t, err)
-	require.Equal(t, []string{`doc:3:43: warning: flow[1] (a#1): resourceMode: it is 1 here and 0 in element 0: Sentinel Java would apply no gateway rule of "a", while here all are in force; want one resourceMode for a resource`}, lines(doc.Problems))
-	require.Len(t, doc.Rules().Flow, 5)
-	require.Len(t, doc.Rules().Param, 2)
+	require.Equal(t, []string{`doc:3:43: warning: flow[1] (a#1): resourceMode: it is 1 here and 0 in element 0: Sentinel Java would apply no gateway rule of "a", while here all are in force; want one resourceMode for a resource`,
+		`doc:10:43: warning: param[8] (d#1): resourceMode: it is 1 here and 0 in element 7: Sentinel Java would apply no gateway rule of "d", while here all are in force; want one resourceMode for a resource`}, lines(doc.Problems))
+	require.Len(t, doc.Rules().Flow, 6)
+	require.Len(t, doc.Rules().Param, 3)
 
 	// The mode is no rule's, and stays.
 	rules := doc.Rules()
