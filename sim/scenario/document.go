@@ -225,7 +225,7 @@ type Retry struct {
 type RuleFile struct {
 	// File is its path, relative to the scenario's folder. Required.
 	File string `rule:"file"`
-	// Sentinel says that it is a document of Sentinel Java or sentinel-golang, and about what: flow, breaker or isolation; default: it is a
+	// Sentinel says that it is a document of Sentinel Java or sentinel-golang, and about what: flow, breaker, isolation or authority; default: it is a
 	// rule document of cordon's own.
 	Sentinel string `rule:"sentinel"`
 }

@@ -37,6 +37,7 @@ func (r *reader) rules(field string, node *rule.Node, files []RuleFile) cordon.R
 		r.once(field, rule.DeriveIDs("concurrency", all.Concurrency))
 		r.once(field, rule.DeriveIDs("breaker", all.Breaker))
 		r.once(field, rule.DeriveIDs("isolation", all.Isolation))
+		r.once(field, rule.DeriveIDs("authority", all.Authority))
 	}
 	return all
 }
@@ -66,7 +67,7 @@ func (r *reader) file(field string, f *RuleFile) cordon.Rules {
 	if f.Sentinel != "" {
 		var kind sentinel.Kind
 		if err := kind.UnmarshalText([]byte(f.Sentinel)); err != nil || !kind.Supported() {
-			r.faults.add(field+".sentinel", fmt.Sprintf("%q is no kind of rules that can be read", f.Sentinel), "flow, breaker or isolation")
+			r.faults.add(field+".sentinel", fmt.Sprintf("%q is no kind of rules that can be read", f.Sentinel), "flow, breaker, isolation or authority")
 			return cordon.Rules{}
 		}
 		decode = sentinel.Decoder(kind)
@@ -100,14 +101,23 @@ func (r *reader) take(source string, node *rule.Node, decoded cordon.Decoded, er
 		r.faults.list = append(r.faults.list, faults...)
 		return cordon.Rules{}
 	}
-	if len(decoded.Rules.Param) > 0 {
-		r.warnings = append(r.warnings, rule.Problem{
-			Source: source, Position: node.Locate("param"), Kind: "param", Index: -1, Warning: true,
-			Message: "are left out, for simulated calls carry no values", Want: "limits by rate or concurrency",
-		})
-		decoded.Rules.Param = nil
+	return r.simulated(source, node, decoded.Rules)
+}
+
+// simulated leaves out the rules that look at what simulated calls and clients do not have, and warns of them.
+func (r *reader) simulated(source string, node *rule.Node, rules cordon.Rules) cordon.Rules {
+	leaveOut := func(kind string, n int, why, want string) {
+		if n > 0 {
+			r.warnings = append(r.warnings, rule.Problem{
+				Source: source, Position: node.Locate(kind), Kind: kind, Index: -1, Warning: true, Message: "are left out, for " + why, Want: want,
+			})
+		}
 	}
-	return decoded.Rules
+	leaveOut("param", len(rules.Param), "simulated calls carry no values", "limits by rate or concurrency")
+	leaveOut("system", len(rules.System), "what is simulated shares the machine of whatever simulates it", "limits by rate or concurrency")
+	leaveOut("apiGroup", len(rules.APIGroup), "simulated calls have no paths", "limits of what is called here")
+	rules.Param, rules.System, rules.APIGroup = nil, nil, nil
+	return rules
 }
 
 // problemsOf returns what is wrong with a document that cannot be read.
@@ -151,7 +161,7 @@ func (r *reader) clientRules(field string, rules cordon.Rules, resources []strin
 	if lines > 1 {
 		r.faults.add(field, fmt.Sprintf("have %d concurrency rules with maxWait", lines), "at most one, since it would be left to chance whose line moves first")
 	}
-	if guard(rules) != nil && !concern(rules.Flow, resources) && !concern(rules.Concurrency, resources) && !concern(rules.Breaker, resources) {
+	if guard(rules) != nil && !concern(rules.Flow, resources) && !concern(rules.Concurrency, resources) && !concern(rules.Breaker, resources) && !concern(rules.Authority, resources) {
 		r.warnings = append(r.warnings, rule.Problem{
 			Source: r.source, Position: r.faults.doc.Locate(field), Index: -1, Field: field, Warning: true,
 			Message: "none of the rules is about what is called here: " + strings.Join(resources, ", "), Want: "rules for these, or loads that name their resource",

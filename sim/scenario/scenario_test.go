@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -230,7 +231,8 @@ func TestKindsOfRules(t *testing.T) {
 	for field := range reflect.TypeFor[cordon.Rules]().Fields() {
 		kinds = append(kinds, field.Name)
 	}
-	require.Equal(t, []string{"Flow", "Concurrency", "Breaker", "Isolation", "Param"}, kinds, "reader.rules, reader.take, clientRules and instanceRules know these")
+	require.Equal(t, []string{"Flow", "Concurrency", "Breaker", "Isolation", "Param", "System", "Authority", "APIGroup"}, kinds,
+		"reader.rules, reader.simulated, clientRules and instanceRules know these")
 }
 
 // Rules that are about nothing that is called are probably not what was meant.
@@ -243,6 +245,19 @@ func TestRulesThatConcernNobody(t *testing.T) {
 	f = parse(t, "rules: {param: [{id: a, resource: service, param: uid, limit: 1}]}")
 	require.ErrorContains(t, f.Warnings, "doc:5:16: warning: param: are left out, for simulated calls carry no values")
 	require.Nil(t, f.Scenario.Clients[0].Guard)
+
+	for rules, want := range map[string]string{
+		"system: [{id: a, metric: rate, limit: 1}]":                       "system: are left out, for what is simulated shares the machine of whatever simulates it; want limits by rate or concurrency",
+		`apiGroup: [{id: a, name: service, paths: [{pattern: "/a/**"}]}]`: "apiGroup: are left out, for simulated calls have no paths; want limits of what is called here",
+	} {
+		f = parse(t, "rules: {"+rules+"}")
+		require.EqualError(t, f.Warnings, fmt.Sprintf("doc:5:%d: warning: %s", 11+strings.Index(rules, ":"), want))
+		require.Nil(t, f.Scenario.Clients[0].Guard)
+	}
+	f = parse(t, "rules: {authority: [{id: a, resource: service, deny: [x]}]}")
+	require.Empty(t, f.Warnings)
+	require.Len(t, f.Scenario.Clients[0].Guard.Rules.Authority, 1)
+	require.ErrorContains(t, parse(t, "rules: {authority: [{id: a, resource: orders, deny: [x]}]}").Warnings, "none of the rules is about what is called here")
 }
 
 func TestCompare(t *testing.T) {
