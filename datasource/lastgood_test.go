@@ -323,6 +323,22 @@ func TestNextDocumentIsWrittenAtOnce(t *testing.T) {
 	})
 }
 
+// A relative path stays the one that it was at the start.
+func TestRelativeLastGood(t *testing.T) {
+	t.Chdir(t.TempDir())
+	synctest.Test(t, func(t *testing.T) {
+		process(t, datasource.PumpOptions{LastGood: "last-good"}, func(f feed, _ *applier, p *datasource.Pump) {
+			require.NoError(t, os.Mkdir("elsewhere", 0o700))
+			require.NoError(t, os.Chdir("elsewhere"))
+			f.say("a")
+			synctest.Wait()
+			require.Equal(t, "last-good", p.Health().LastGood)
+		})
+		require.NoFileExists(t, "last-good")
+		require.FileExists(t, filepath.Join("..", "last-good"))
+	})
+}
+
 // What a process that died has left beside the file is removed by the next one.
 func TestStartSweepsWhatWasLeft(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "last-good")

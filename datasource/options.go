@@ -24,7 +24,7 @@ type PumpOptions struct {
 	MinBackoff, MaxBackoff time.Duration
 	// LastGood is the path of a file that keeps the document last applied, so that a process that starts while its source is down starts with
 	// that document in force; "" for none, which is the default. The file belongs to one source, by its name, and may be shared by the processes that watch that source. Its folder is made if
-	// it does not exist; the user alone can read the file. What cannot be read or written shows in Health.LastGoodError, and hinders nothing else. See docs/sources.md.
+	// it does not exist; the user alone can read the file. A relative path is taken from the folder that is current at Start. What cannot be read or written shows in Health.LastGoodError, and hinders nothing else. See docs/sources.md.
 	LastGood string
 	// OnStale is called when the document in force becomes one from the last-good file, and when the source has delivered a good document since, if
 	// only the same: Health.Stale says which. It is called with no lock held, one call at a time, by the goroutine that applies, after the document was applied. Default: none.

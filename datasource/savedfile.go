@@ -62,7 +62,11 @@ type tempFile interface {
 	Sync() error
 }
 
+// newSavedFile returns a file at a path that is taken from the folder that is current now.
 func newSavedFile(path, source string) savedFile {
+	if full, err := filepath.Abs(path); err == nil {
+		path = full
+	}
 	return savedFile{path: path, source: source, disk: disk{
 		open:       func(name string) (fs.File, error) { return os.Open(name) },
 		create:     func(dir, pattern string) (tempFile, error) { return os.CreateTemp(dir, pattern) },
