@@ -20,6 +20,7 @@ import (
 	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/paramflow"
 	"github.com/cordon-go/cordon/rule"
+	"github.com/cordon-go/cordon/system"
 )
 
 // section is one list of rules in the document.
@@ -39,6 +40,9 @@ func sections() []section {
 		{"breaker", reflect.TypeFor[breaker.Rule](), "breaker", map[string]any{"required": []string{"resource", "threshold"}}},
 		{"isolation", reflect.TypeFor[isolation.Rule](), "isolation", map[string]any{"required": []string{"service"}}},
 		{"param", reflect.TypeFor[paramflow.Rule](), "paramflow", map[string]any{"required": []string{"resource", "param", "limit"}}},
+		{"system", reflect.TypeFor[system.Rule](), "system", map[string]any{"required": []string{"metric"}, "anyOf": []any{
+			map[string]any{"required": []string{"limit"}}, map[string]any{"required": []string{"slowerThan"}},
+		}}},
 	}
 }
 
@@ -96,7 +100,8 @@ func inDocument(folder, comment string) string {
 			kept = append(kept, sentence)
 		}
 	}
-	return withKeys(strings.TrimSpace(strings.Join(kept, "")), words)
+	text := withKeys(strings.TrimSpace(strings.Join(kept, "")), words)
+	return strings.ReplaceAll(text, "`only` for ", "Only for ") // which is no field there
 }
 
 // withKeys writes the words that are names in Go as they are written in documents.
@@ -179,7 +184,7 @@ func document(describe func(reflect.Type, string) string) map[string]any {
 
 // fieldComments returns the comments of all struct fields of the rule packages, as one line each, by "package.Type.Field".
 func fieldComments(root string) (map[string]string, error) {
-	return commentsIn(root, "flow", "breaker", "isolation", "paramflow")
+	return commentsIn(root, "flow", "breaker", "isolation", "paramflow", "system")
 }
 
 // commentsIn returns the comments of all struct fields of the packages in the folders.
