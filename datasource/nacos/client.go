@@ -84,6 +84,7 @@ func newClient(c Config, network func(ctx context.Context, address string) (net.
 	client.dialer = &dialer{
 		namespace: c.Namespace,
 		timeout:   c.Timeout,
+		largest:   maxMessage,
 		clock:     c.Clock,
 		certs:     certs,
 		network:   network,

@@ -33,13 +33,17 @@ const (
 var (
 	errEnded = errors.New("the server ended the connection")
 	errReset = errors.New("the server asked to connect anew")
+	// errForgotten is what a server means that calls the connection unregistered.
+	errForgotten = errors.New("the server does not know the connection any more")
 )
 
 // A dialer makes the connections of a client.
 type dialer struct {
 	namespace string
 	timeout   time.Duration
-	clock     clock.Clock
+	// largest is how many bytes an answer may have.
+	largest int
+	clock   clock.Clock
 	certs     *certificates
 	// network opens the sockets.
 	network func(ctx context.Context, address string) (net.Conn, error)
@@ -82,7 +86,7 @@ func (d *dialer) dial(ctx context.Context, s server) (*conn, error) {
 	c.cc, err = grpc.NewClient("passthrough:///"+s.grpc,
 		grpc.WithTransportCredentials(d.credentials(s)),
 		grpc.WithContextDialer(c.open),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(d.largest)),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithUserAgent(constant.CLIENT_VERSION),
 	)

@@ -24,19 +24,19 @@ func (w *world) guarded() Config {
 
 func TestLogin(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.server.RequireLogin("cordon", password, 18000)
+		w.server.RequireLogin("cordon", password, 1800)
 		w.server.Set(rules, "one")
 		c := w.client(w.guarded())
 		r := w.read(c.Source("rules.yaml"))
 		rest(connecting)
 		require.Equal(t, []string{"one"}, r.took())
 		w.server.Set(rules, "two")
-		rest(time.Hour)
+		rest(20 * time.Minute)
 		require.Equal(t, []string{"two"}, r.took())
 		require.Equal(t, 1, w.server.Logins(), "one for all requests")
-		rest(4 * time.Hour)
+		rest(9 * time.Minute)
 		require.Equal(t, 2, w.server.Logins(), "renewed before the token runs out")
-		rest(4 * time.Hour)
+		rest(time.Hour)
 		require.Empty(t, r.took())
 	})
 }

@@ -222,12 +222,14 @@ func TestPublishIsNotAnswered(t *testing.T) {
 func TestLargeDocuments(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.client(w.config())
-		large := strings.Repeat("- rule\n", 1<<20)
+		large := strings.Repeat("- rule\n", 1<<18)
 		require.NoError(t, c.Publish(t.Context(), DefaultGroup, "rules.yaml", []byte(large)))
 		content, err := c.Get(t.Context(), DefaultGroup, "rules.yaml")
 		require.NoError(t, err)
 		require.Equal(t, large, string(content.Data))
-		w.server.Set(rules, strings.Repeat("x", maxMessage))
+		require.NoError(t, c.Close())
+		c = w.client(w.config())
+		c.dialer.largest = 1 << 20
 		r := w.read(c.Source("rules.yaml"))
 		rest(time.Second)
 		require.Contains(t, r.took()[0], "received message larger than max")

@@ -36,7 +36,7 @@ func request[T rpc_response.IResponse](ctx context.Context, c *Client, conn *con
 		}
 	}
 	if refusal, ok := errors.AsType[*answerError](err); ok && refusal.code == codeUnregistered {
-		conn.lose(refusal, "", "")
+		conn.lose(errForgotten, "", "")
 		return answer, conn.why()
 	}
 	return answer, err
