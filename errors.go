@@ -63,7 +63,7 @@ func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 // BlockedError says why a call was refused. It is immutable, may be kept for as long as one
 // likes, and is shared between calls that were refused for the same reason, so that a refusal
 // costs no allocation. errors.Is finds ErrBlocked in it and the policy's own error
-// (flow.ErrLimited, flow.ErrSaturated, breaker.ErrOpen, paramflow.ErrLimited, authority.ErrRefused, or what a Checker returned). For the same reason it does
+// (flow.ErrLimited, flow.ErrSaturated, breaker.ErrOpen, paramflow.ErrLimited, system.ErrOverloaded, authority.ErrRefused, or what a Checker returned). For the same reason it does
 // not tell the value that a rule on hot parameters refused: the caller knows it, and BlockEvent.Value tells observers.
 type BlockedError struct {
 	// above is what RetryAfter was rounded from at least, exclusive.
@@ -74,7 +74,7 @@ type BlockedError struct {
 	RetryAfter time.Duration
 	// Limit is the limit that was hit, in the rule's own unit, and Observed what was seen when it
 	// was: admissions in the interval, cost in flight, a failure ratio or count. Since errors
-	// are shared, Observed is that of the first call refused alike. For KindParam the limit is that of the value, and Observed is not told: 0.
+	// are shared, Observed is that of the first call refused alike; of a system rule it is about what was measured, and response times are in seconds. For KindParam the limit is that of the value, and Observed is not told: 0.
 	Limit, Observed float64
 	// Kind, RuleID and Resource say which rule refused, where. A call to a resource beyond the
 	// engine's bound names the resource it was counted with.

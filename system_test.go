@@ -240,6 +240,29 @@ func TestSystemEdits(t *testing.T) {
 	}
 }
 
+// The largest cost has room beside the flags.
+func TestLargestCost(t *testing.T) {
+	t.Parallel()
+	for _, rules := range []Rules{{}, systemRules(system.Rule{ID: "rt", Metric: system.ResponseTime, SlowerThan: time.Hour})} {
+		e, _ := newTest(t, rules)
+		for _, cost := range []int{maxCost - 1, maxCost, math.MaxInt32, math.MaxInt} {
+			ent, err := e.Enter(bg, Request{Resource: "r", Inbound: true, Cost: cost})
+			require.NoError(t, err)
+			if s := e.Snapshot().System; s != nil {
+				require.EqualValues(t, min(cost, maxCost), s.InFlight)
+			}
+			ent.Exit(nil)
+			ent.End(Failure)
+			if s := e.Snapshot().System; s != nil {
+				require.Zero(t, s.InFlight)
+			}
+		}
+		require.EqualValues(t, 4, snap(t, e, "r").Succeeded)
+		require.Zero(t, snap(t, e, "r").Failed)
+	}
+	require.EqualValues(t, 1<<30-1, maxCost)
+}
+
 func TestSystemReadings(t *testing.T) {
 	t.Parallel()
 	m := newMachine(0.95, 1)
