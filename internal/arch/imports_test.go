@@ -38,7 +38,7 @@ var importLaws = []importLaw{
 	{room: "extractor/protobuf", may: []string{"extractor"}},
 	{room: "datasource", may: []string{"clock"}},
 	{room: "datasource/file", may: []string{"clock", "datasource"}},
-	{room: "datasource/nacos", may: []string{"datasource"}},
+	{room: "datasource/nacos", tree: true, may: []string{"clock", "datasource"}},
 	{room: "flow", may: []string{"stat", "rule", "clock", "internal/cgroup"}},
 	{room: "breaker", may: []string{"stat", "rule", "clock", "internal/cgroup"}},
 	{room: "isolation", may: []string{"stat", "rule", "clock", "internal/cgroup"}},

@@ -86,7 +86,7 @@ func free(port int) bool {
 	return l.Close() == nil
 }
 
-// Address is the host and port of its HTTP; GRPCAddress is that of its gRPC.
+// Address is the host and port of its HTTP.
 func (s *Server) Address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
 // GRPCAddress is the host and port of its gRPC.
