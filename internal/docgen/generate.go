@@ -15,6 +15,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/cordon-go/cordon/apigroup"
+	"github.com/cordon-go/cordon/authority"
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/flow"
 	"github.com/cordon-go/cordon/isolation"
@@ -43,6 +45,10 @@ func sections() []section {
 		{"system", reflect.TypeFor[system.Rule](), "system", map[string]any{"required": []string{"metric"}, "anyOf": []any{
 			map[string]any{"required": []string{"limit"}}, map[string]any{"required": []string{"slowerThan"}},
 		}}},
+		{"authority", reflect.TypeFor[authority.Rule](), "authority", map[string]any{"required": []string{"resource"}, "oneOf": []any{
+			map[string]any{"required": []string{"allow"}}, map[string]any{"required": []string{"deny"}},
+		}}},
+		{"apiGroup", reflect.TypeFor[apigroup.Group](), "apigroup", map[string]any{"required": []string{"name"}}},
 	}
 }
 
@@ -76,6 +82,13 @@ func generate(root string) (map[string][]byte, error) {
 		return nil, err
 	}
 	if page, err = replaceTable(page, "the presets", presets); err != nil {
+		return nil, err
+	}
+	names, err := counterpartTable()
+	if err != nil {
+		return nil, err
+	}
+	if page, err = replaceTable(page, "the names in Sentinel", names); err != nil {
 		return nil, err
 	}
 	files := map[string][]byte{
@@ -147,7 +160,7 @@ func innerStruct(t reflect.Type) reflect.Type {
 var (
 	word      = regexp.MustCompile(`[A-Za-z][A-Za-z0-9]*`)
 	ofGo      = regexp.MustCompile(` \((see [a-z]+\.[A-Z][A-Za-z]*|package [a-z]+)\)`)
-	ofPackage = regexp.MustCompile(`\b(Limiter|Bulkhead|Breaker|Group)\b`)
+	ofPackage = regexp.MustCompile(`\b(Limiter|Bulkhead|Breaker|List|Group)\b`)
 )
 
 // document is the JSON Schema of the native document.
@@ -184,7 +197,7 @@ func document(describe func(reflect.Type, string) string) map[string]any {
 
 // fieldComments returns the comments of all struct fields of the rule packages, as one line each, by "package.Type.Field".
 func fieldComments(root string) (map[string]string, error) {
-	return commentsIn(root, "flow", "breaker", "isolation", "paramflow", "system")
+	return commentsIn(root, "flow", "breaker", "isolation", "paramflow", "system", "authority", "apigroup")
 }
 
 // commentsIn returns the comments of all struct fields of the packages in the folders.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,8 +39,9 @@ func TestSchemaIsJSON(t *testing.T) {
 	require.NoError(t, err)
 	var schema map[string]any
 	require.NoError(t, json.Unmarshal(files["../../docs/rules.schema.json"], &schema))
-	require.Contains(t, schema["properties"], "flow")
-	require.Contains(t, schema["properties"], "isolation")
+	for _, s := range sections() {
+		require.Contains(t, schema["properties"], s.key)
+	}
 	refs := regexp.MustCompile(`"#/\$defs/(\w+)"`).FindAllStringSubmatch(string(files["../../docs/rules.schema.json"]), -1)
 	require.NotEmpty(t, refs)
 	for _, ref := range refs {
@@ -51,6 +53,27 @@ func TestSchemaIsJSON(t *testing.T) {
 			require.Equal(t, def.(map[string]any)["type"], schema["$defs"].(map[string]any)[name].(map[string]any)["type"], "%s of %s", name, s.key)
 		}
 	}
+}
+
+// What Sentinel calls a field is a key that the page about its documents explains.
+func TestCounterpartsAreKeys(t *testing.T) {
+	page, err := os.ReadFile("../../docs/sentinel.md")
+	require.NoError(t, err)
+	known := map[string]bool{}
+	for _, w := range regexp.MustCompile(`[A-Za-z]+`).FindAllString(string(page), -1) {
+		known[w] = true
+	}
+	table, err := counterpartTable()
+	require.NoError(t, err)
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		for _, name := range regexp.MustCompile("`([A-Za-z]+)`").FindAllStringSubmatch(strings.Join(cells[3:], "|"), -1) {
+			require.True(t, known[name[1]], "%s: docs/sentinel.md knows no %s", line, name[1])
+		}
+	}
+	require.Contains(t, table, "| `flow` | `limit` | `count` | `threshold` |\n")
+	require.Contains(t, table, "| `isolation` | all | – | – |\n")
+	require.Contains(t, table, "| `apiGroup` | `paths[].pattern` | `pattern` with `matchStrategy` 1 | – |\n")
 }
 
 // Every object that a scenario holds has a table, and every field of it a meaning.
