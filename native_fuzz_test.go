@@ -27,6 +27,8 @@ func FuzzNative(f *testing.F) {
 		"cordon: 1\nparam: [{resource: r, param: 'arg[0].a[\"b\"] + header.x', limit: 0.5, burst: 3, absent: count, overrides: [{value: 7.0, limit: 0}, {regex: '^$', limit: 1}]}]\n",
 		"cordon: 1\nparam: [{resource: {default: true}, param: uid, mode: concurrency, limit: 1, redact: true}, {param: 'arg[', limit: 1e99, overrides: [{}, 7, null]}, {resource: r, param: uid + uid, limit: 1}]\n",
 		`{"cordon": 1, "param": [{"resource": {"regex": "r.*"}, "param": "client.ip", "mode": "pace", "limit": 1, "maxWait": "1s", "maxQueue": 2, "values": 100, "overrides": [{"value": true, "limit": 2}, {"wildcard": "*", "limit": 3}]}]}`,
+		"cordon: 1\nsystem: [{metric: cpu, limit: 0.8}, {id: l, metric: load, limit: 3.5, admission: refuse}, {metric: responseTime, slowerThan: 1s}, {metric: concurrency, limit: 0}, {metric: rate, limit: 0.5, shadow: true}]\n",
+		`{"cordon": 1, "system": [{"metric": "rate", "limit": 1e99}, {"metric": "qps"}, {"limit": -1}, {"metric": "cpu", "limit": 80, "slowerThan": "0s"}, 7, null]}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -56,7 +58,7 @@ func FuzzNative(f *testing.F) {
 		}
 		e, err := New(append(opts, WithRules(d.Rules))...)
 		require.NoError(t, err, "what the decoder lets pass can be applied")
-		if ent, err := e.Enter(bg, Request{Resource: "r", Origin: "o", Args: []any{7}, Carrier: Values{"x": 1}}); err == nil {
+		if ent, err := e.Enter(bg, Request{Resource: "r", Inbound: true, Origin: "o", Args: []any{7}, Carrier: Values{"x": 1}}); err == nil {
 			ent.Exit(nil)
 		} else {
 			require.ErrorIs(t, err, ErrBlocked)
