@@ -62,12 +62,14 @@ func TestLastGoodProtectsAStartWithoutItsSource(t *testing.T) {
 			src.updates <- datasource.Update{Err: datasource.ErrAbsent}
 			src.send("cordon: 1\nflow: [")
 			time.Sleep(time.Second)
+			synctest.Wait()
 			require.Len(t, e.Rules().Flow, 1)
 			require.True(t, e.Snapshot().Sources[0].Stale)
 
 			reports := len(rec.reports)
 			src.send(oneRule)
 			time.Sleep(time.Second)
+			synctest.Wait()
 			require.Len(t, rec.reports, reports, "it is in force already")
 			require.False(t, e.Snapshot().Sources[0].Stale)
 			require.Len(t, rec.sources, 2)

@@ -89,6 +89,7 @@ func TestNothingButADocumentClearsRulesOfEveryKind(t *testing.T) {
 			b.t.Helper()
 			b.src.updates <- u
 			time.Sleep(time.Minute)
+			synctest.Wait()
 			require.Equal(b.t, b.before, b.e.Rules())
 			require.Error(b.t, b.watch.Health().LastError)
 		}
@@ -102,6 +103,7 @@ func TestNothingButADocumentClearsRulesOfEveryKind(t *testing.T) {
 		say(datasource.Update{Document: datasource.Document{Data: []byte("null")}})
 		b.src.send(b.document("[" + b.sample.good + "]"))
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		require.NoError(b.t, b.watch.Health().LastError)
 		require.NoError(b.t, b.watch.Close())
 		require.Equal(b.t, b.before, b.e.Rules(), "the end of a watch clears nothing")
@@ -111,6 +113,7 @@ func TestNothingButADocumentClearsRulesOfEveryKind(t *testing.T) {
 		require.Equal(b.t, b.before, b.e.Rules(), "nor does a new one")
 		b.src.send(b.document("[]"))
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		rules := b.e.Rules()
 		require.Zero(b.t, rules.count())
 		require.Len(b.t, w.Report().Removed, 1)
