@@ -150,7 +150,7 @@ const (
 	oneRule = "cordon: 1\nflow: [{id: a, resource: r, limit: 1}]\n"
 )
 
-// pushes runs commands on the document in s, whose history it keeps.
+// pushes runs commands on the document in s, or on real servers without; it keeps its history.
 type pushes struct {
 	t        *testing.T
 	s        *stored
@@ -187,7 +187,7 @@ func (p *pushes) runUntil(ctx context.Context, in string, args ...string) result
 func (p *pushes) on(ctx context.Context, s streams, args ...string) int {
 	r := &rules{streams: s, clock: clock.NewManual(), terminal: func(io.Reader) bool { return p.terminal }}
 	r.open = func(a rulestore.Address, access rulestore.Access) (rulestore.Store, error) {
-		if a.Path != "" {
+		if a.Path != "" || p.s == nil {
 			return rulestore.Open(a, access)
 		}
 		return p.s, nil
@@ -200,6 +200,20 @@ func (p *pushes) on(ctx context.Context, s streams, args ...string) int {
 	}
 	root.AddCommand(r.command())
 	return execute(ctx, root, append([]string{"rules"}, args...), s)
+}
+
+// A meddler answers yes, after something has happened.
+type meddler struct {
+	before func()
+	rest   io.Reader
+}
+
+func (m *meddler) Read(p []byte) (int, error) {
+	if m.rest == nil {
+		m.before()
+		m.rest = strings.NewReader("yes\n")
+	}
+	return m.rest.Read(p)
 }
 
 // push pushes a document with that text.

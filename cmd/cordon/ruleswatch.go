@@ -86,8 +86,10 @@ func (w *watcher) take(d datasource.Document) error {
 		w.stop(err)
 		return err
 	}
-	if usable(now.document) { // else those who follow it keep what they have
-		w.last = now
+	if inForce := now.document.InForce(w.last.document); inForce != w.last.document {
+		shown := *inForce
+		shown.Problems = nil // they were shown
+		w.last = side{name: now.name, content: now.content, document: &shown}
 	}
 	return nil
 }

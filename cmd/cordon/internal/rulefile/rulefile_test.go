@@ -2,16 +2,20 @@ package rulefile
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cordon-go/cordon"
+	"github.com/cordon-go/cordon/datasource"
 	"github.com/cordon-go/cordon/sentinel"
 )
 
@@ -182,6 +186,60 @@ func TestIsolationRulesAreWrittenOrLost(t *testing.T) {
 		require.Len(t, lost, 1)
 		require.True(t, lost[0].Omitted)
 		require.Contains(t, lost[0].String(), "isolation (default#1): Sentinel has no rules that take instances out of service")
+	}
+}
+
+// What is in force after a document is what an engine that follows it has, for documents of both habits.
+func TestInForce(t *testing.T) {
+	for name, texts := range map[string][]string{
+		"a.flow.json": {
+			`[{"resource":"a","count":1},{"resource":"b","count":1},{"resource":"c","count":1}]`,
+			`[{"resource":"a","count":2},{"resource":"b","count":-1},{"resource":"d","count":-1}]`,
+			`[`, `[{"resource":"b","count":-1}]`, `[{"resource":"b","count":3}]`, `[]`,
+		},
+		"r.yaml": {
+			"cordon: 1\nflow: [{id: a, resource: a, limit: 1}, {id: b, resource: b, limit: 1}]",
+			"cordon: 1\nflow: [{id: a, resource: a, limit: 2}, {id: b, resource: b, limit: -1}]",
+			"flow: []", "cordon: 1\nflow: [{id: b, resource: b, limit: 2}]", "cordon: 1",
+		},
+	} {
+		engine, err := cordon.New()
+		require.NoError(t, err)
+		defer engine.Close()
+		source := make(documents, 1)
+		decode := cordon.Decoder(cordon.Native)
+		if name == "a.flow.json" {
+			decode = sentinel.Decoder(sentinel.Flow)
+		}
+		watch, err := engine.Watch(t.Context(), source, decode, cordon.FirstWithin(0), cordon.Debounce(-1))
+		require.NoError(t, err)
+		var last *Document
+		for i, text := range texts {
+			d, err := Read(name, []byte(text), As{})
+			require.NoError(t, err)
+			last = d.InForce(last)
+			source <- datasource.Document{Data: []byte(text), Version: strconv.Itoa(i)}
+			require.Eventually(t, func() bool { return watch.Report().Version == strconv.Itoa(i) }, time.Minute, time.Millisecond)
+			require.ElementsMatch(t, engine.Rules().Flow, last.Rules.Flow, "%s after %s", name, text)
+		}
+	}
+	broken := &Document{Broken: true}
+	require.Nil(t, broken.InForce(nil))
+}
+
+// documents is a source of what is sent to it.
+type documents chan datasource.Document
+
+func (documents) Name() string { return "documents" }
+
+func (s documents) Watch(ctx context.Context, deliver func(datasource.Update)) error {
+	for {
+		select {
+		case d := <-s:
+			deliver(datasource.Update{Document: d})
+		case <-ctx.Done():
+			return nil
+		}
 	}
 }
 
