@@ -22,6 +22,12 @@ func TestSystemPageShowsTheExamples(t *testing.T) {
 	showsExamples(t, "docs/system.md", "example_system_test.go")
 }
 
+// What docs/authority.md shows is in the examples, which run.
+func TestAuthorityPageShowsTheExamples(t *testing.T) {
+	t.Parallel()
+	showsExamples(t, "docs/authority.md", "example_authority_test.go")
+}
+
 // showsExamples holds that the documents on a page are good, and that its code is in a file of examples.
 func showsExamples(t *testing.T, name, examples string) {
 	page, err := os.ReadFile(name)
