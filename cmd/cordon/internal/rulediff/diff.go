@@ -31,6 +31,7 @@ type Diff struct {
 
 // A Change is a rule that differs.
 type Change struct {
+	// What says what becomes of it.
 	What What
 	// Kind and ID identify the rule.
 	Kind, ID string
