@@ -225,6 +225,23 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// TestEveryDocument: none of the documents that both Sentinels were given is left out above, and the Java rule among the isolation rules is one for who says that it is Java's.
+func TestEveryDocument(t *testing.T) {
+	t.Parallel()
+	table, err := os.ReadFile("cases_test.go")
+	require.NoError(t, err)
+	files, err := filepath.Glob("testdata/T*.json")
+	require.NoError(t, err)
+	require.Len(t, files, 16)
+	for _, file := range files {
+		require.Regexp(t, `file: +"`+filepath.Base(file)+`"`, string(table))
+	}
+	doc, err := sentinel.Decode(sentinel.Flow, "e", testdata(t, "T19.isolation.json"), sentinel.WithDialect(sentinel.Java))
+	require.NoError(t, err)
+	require.Equal(t, cordon.Rules{Concurrency: []flow.ConcurrencyRule{{Resource: rule.Name("e"), Limit: 3}}}, doc.Rules())
+	require.Len(t, doc.Problems.Faults(), 4)
+}
+
 // TestOtherKinds: a document is never read as one of a kind that it plainly is not.
 func TestOtherKinds(t *testing.T) {
 	t.Parallel()

@@ -350,6 +350,9 @@ func (d *decoder) convert(e *Element) {
 		e.Rules = cordon.Rules{}
 	}
 	e.parts = []part{{kind: e.native, match: e.match, id: e.ID, made: e.OK()}}
+	if d.doc.Kind.nameless(e.Dialect) {
+		e.parts[0].id = ""
+	}
 }
 
 func (r *reader) java() {

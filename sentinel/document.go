@@ -36,7 +36,7 @@ type Element struct {
 	// it is left empty, for Engine and rule.DeriveIDs to derive, unless a refused rule of the same document would be left
 	// out of their count: then it is the id derived with that rule counted.
 	//
-	// A system rule of Java's is a native rule for each limit that it sets, each good or refused by itself, and with a derived id.
+	// A system rule of Java's is a native rule for each limit that it sets, each good or refused by itself. These and gateway rules have derived ids, whatever ID is.
 	Rules cordon.Rules
 	// Problems are its faults, which refuse it, and warnings.
 	Problems rule.Problems

@@ -83,10 +83,12 @@ func (d *Document) Encode(rules cordon.Rules) ([]byte, []Loss, error) {
 type entry struct {
 	key ruleKey
 	// rule is the native rule with its id.
-	rule   any
-	match  rule.Match
-	object object
-	losses losses
+	rule  any
+	match rule.Match
+	// nameless says that the dialect has no id for it.
+	nameless bool
+	object   object
+	losses   losses
 }
 
 // ruleKey identifies a rule among those of all kinds.
@@ -228,8 +230,8 @@ func encodeElement(e *Element) object {
 		write(func(w *writer) { w.apiGroup(g) })
 	}
 	w := writer{dialect: e.Dialect, o: merged(objects)}
-	if len(objects) > 0 && e.ID != "" && !e.several() {
-		w.id(e.ID)
+	if len(objects) > 0 && e.parts[0].id != "" {
+		w.id(e.parts[0].id)
 	}
 	return w.o
 }
@@ -293,7 +295,7 @@ func addEntries[R rule.Rule[R]](b *batch, kind string, rules []R, write func(*wr
 	written := make(map[string]string)
 	for _, r := range rules {
 		meta := r.Meta()
-		e := entry{key: ruleKey{kind, meta.ID}, rule: r, match: meta.Resource, losses: losses{kind: kind, id: meta.ID}}
+		e := entry{key: ruleKey{kind, meta.ID}, rule: r, match: meta.Resource, nameless: b.kind.nameless(b.dialect), losses: losses{kind: kind, id: meta.ID}}
 		w := writer{dialect: b.dialect, gateway: b.kind == Gateway, l: &e.losses}
 		write(&w, r)
 		e.object = w.o
@@ -369,7 +371,7 @@ func writeIDs(kind string, dialect Dialect, slots []slot) {
 		derived = slices.Clone(places)
 		rule.DeriveIDs(kind, derived)
 		for i, now := range entries {
-			if now != nil && derived[i].id != now.key.id && dialect.hasID(now.key) {
+			if now != nil && derived[i].id != now.key.id && !now.nameless && dialect.hasID(now.key.id) {
 				places[i].id, again = now.key.id, true
 				w := writer{dialect: dialect, o: now.object}
 				w.id(now.key.id)

@@ -54,7 +54,8 @@ func TestGatewayFields(t *testing.T) {
 		{`{"resource":"r","count":1000,"burst":2147483647}`, smooth(1000, sec, 1e7), []string{"burst"}},
 		// An entity of the dashboard, and its interval, which Java's clients do not read.
 		{`{"id":7,"app":"g","ip":"1.2.3.4","port":8720,"resource":"r","resourceMode":1,"grade":1,"count":3.0,"interval":2,"intervalUnit":1,"controlBehavior":0,"burst":0,"maxQueueingTimeoutMs":500,"paramItem":null}`,
-			cordon.Rules{Flow: []flow.Rule{{ID: "7", Resource: r, Mode: flow.Smooth, Limit: 3, Per: 2 * time.Minute, Burst: 3}}}, []string{"interval"}},
+			smooth(3, 2*time.Minute, 3), []string{"interval"}},
+		{`{"id":"seven","resource":"r","count":3}`, smooth(3, sec, 3), []string{"id"}},
 		{`{"resource":"r","count":3,"interval":2,"intervalUnit":1,"intervalSec":120}`, smooth(3, 2*time.Minute, 3), nil},
 		{`{"resource":"r","count":3,"controlBehavior":2}`, pace(500 * time.Millisecond), nil},
 		{`{"resource":"r","count":3,"controlBehavior":2,"maxQueueingTimeoutMs":0,"burst":7}`, pace(0), nil},
@@ -297,7 +298,7 @@ func TestGatewayWritten(t *testing.T) {
 	data, lost, err := sentinel.Encode(sentinel.Java, sentinel.Gateway, rules)
 	require.NoError(t, err)
 	require.Equal(t, `[
-  {"id":7,"resource":"r","resourceMode":0,"grade":1,"count":3,"intervalSec":1,"controlBehavior":0,"burst":2,"maxQueueingTimeoutMs":500},
+  {"resource":"r","resourceMode":0,"grade":1,"count":3,"intervalSec":1,"controlBehavior":0,"burst":2,"maxQueueingTimeoutMs":500},
   {"resource":"r","resourceMode":0,"grade":1,"count":3,"intervalSec":1,"controlBehavior":0,"burst":0,"maxQueueingTimeoutMs":500},
   {"resource":"r","resourceMode":0,"grade":1,"count":1,"intervalSec":2,"controlBehavior":2,"burst":0,"maxQueueingTimeoutMs":1000},
   {"resource":"r","resourceMode":0,"grade":1,"count":3,"intervalSec":1,"controlBehavior":2,"burst":0,"maxQueueingTimeoutMs":0},
@@ -309,6 +310,7 @@ func TestGatewayWritten(t *testing.T) {
 ]
 `, string(data))
 	require.Equal(t, []string{
+		"flow (7): id: Sentinel Java cannot have this id; none is written",
 		"flow (s): burst: in Sentinel the whole limit may be saved up, 3 calls",
 		"flow (s): id: Sentinel Java cannot have this id; none is written",
 		"flow (p): per: in Sentinel limits are whole calls per whole seconds; 0.5 per 1s is written as 1 per 2 s",

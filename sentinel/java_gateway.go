@@ -83,7 +83,7 @@ func (r *reader) javaGateway() {
 		r.addGatewayParam(j, path, only)
 	case grade == javaGradeThreads:
 		r.e.native = kindConcurrency
-		r.addConcurrency(flow.ConcurrencyRule{ID: r.e.ID, Resource: r.e.match, Limit: r.places("count", j.count)}, gatewayFields)
+		r.addConcurrency(flow.ConcurrencyRule{Resource: r.e.match, Limit: r.places("count", j.count)}, gatewayFields)
 	default:
 		r.addGatewayRate(j)
 	}
@@ -181,7 +181,7 @@ func (p javaGatewayParam) path() string {
 
 func (r *reader) addGatewayRate(j javaGatewayRule) {
 	per := time.Duration(j.seconds) * time.Second
-	f := flow.Rule{ID: r.e.ID, Resource: r.e.match, Per: per}
+	f := flow.Rule{Resource: r.e.match, Per: per}
 	f.Limit = r.rate("count", j.count, per)
 	if j.behavior == javaPace {
 		f.Mode, f.MaxWait = flow.Pace, millis(j.queueMs)
@@ -193,7 +193,7 @@ func (r *reader) addGatewayRate(j javaGatewayRule) {
 }
 
 func (r *reader) addGatewayParam(j javaGatewayRule, path string, only rule.Match) {
-	p := paramflow.Rule{ID: r.e.ID, Resource: r.e.match, Param: path, Only: only}
+	p := paramflow.Rule{Resource: r.e.match, Param: path, Only: only}
 	per := time.Duration(j.seconds) * time.Second
 	switch {
 	case j.grade == javaGradeThreads:

@@ -51,6 +51,10 @@ func (Kind) Values() []string { return slices.Clone(kindNames[1:]) }
 // Supported reports whether documents of the kind are read and written.
 func (k Kind) Supported() bool { return Flow <= k && k <= API }
 
+// nameless reports whether rules of the kind are not known by the ids that a dialect's documents give. A system rule of Java's is several here; and gateway rules have none
+// in Java but those by which its dashboard counts them, from 1 on as it does flow rules, with which they would be mixed up.
+func (k Kind) nameless(d Dialect) bool { return d == Java && (k == System || k == Gateway) }
+
 // javaOnly reports whether only Sentinel Java has such rules.
 func (k Kind) javaOnly() bool { return k == Authority || k == Gateway || k == API }
 

@@ -320,8 +320,7 @@ func (r *reader) id() {
 		return
 	}
 	v := &m.field.Value
-	// Where nothing is known by the id it is no reason to refuse the rule.
-	unused := r.d.doc.Kind == System && e.Dialect == Java
+	unused := r.d.doc.Kind.nameless(e.Dialect) // then it is no reason to refuse the rule
 	pinned := r.d.dialect != Auto || unused
 	switch {
 	case v.Kind == rule.Number && e.Dialect == CRD:

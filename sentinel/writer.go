@@ -73,9 +73,9 @@ func (w *writer) system(s system.Rule) {
 	}
 }
 
-// hasID reports whether a rule of the dialect can have the id: Java's are whole numbers, and one of a system rule is not used, as it may be several here. All are UTF-8.
-func (d Dialect) hasID(key ruleKey) bool {
-	return utf8.ValidString(key.id) && (d != Java || isWhole(key.id) && key.kind != kindSystem)
+// hasID reports whether rules of the dialect can have the id: Java's are whole numbers, all are UTF-8.
+func (d Dialect) hasID(id string) bool {
+	return utf8.ValidString(id) && (d != Java || isWhole(id))
 }
 
 // id puts the rule's id first, which the dialect can have.
