@@ -118,3 +118,22 @@ func ExampleDecode_param() {
 	// vip 500 505
 	// shop-param-rules:3:71: warning: param[0] (orders.Create#1): paramFlowItemList[1].object: "seven" is no value of type int; the item is left out, as Sentinel Java does
 }
+
+// One object of Sentinel Java sets several limits, and each becomes a rule.
+func ExampleDecode_system() {
+	doc, err := sentinel.Decode(sentinel.System, "shop-system-rules", []byte(`[{"qps":1000,"highestCpuUsage":0.8},{"highestCpuUsage":80}]`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range doc.Rules().System {
+		fmt.Println(r.ID, r.Metric, r.Limit, r.Admission)
+	}
+	for _, p := range doc.Problems {
+		fmt.Println(p)
+	}
+	// Output:
+	// cpu#1 cpu 0.8 refuse
+	// rate#1 rate 1000 bbr
+	// shop-system-rules:1:56: system[1] (cpu#2): highestCpuUsage: 80 is no share of the CPU, and Sentinel Java ignores it; want 0 to 1, or below 0 for no limit
+}
