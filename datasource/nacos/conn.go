@@ -44,7 +44,7 @@ type dialer struct {
 	// largest is how many bytes an answer may have.
 	largest int
 	clock   clock.Clock
-	certs     *certificates
+	certs   *certificates
 	// network opens the sockets.
 	network func(ctx context.Context, address string) (net.Conn, error)
 	// noticed is called with every notice of a change.

@@ -23,7 +23,7 @@ type client struct {
 	acks   []string // types of answers
 }
 
-// Setup is how a client introduced itself.
+// Setup is how a client introduced itself: ClientVersion, the Tenant that is its namespace, and Labels.
 type Setup struct {
 	ClientVersion string            `json:"clientVersion"`
 	Tenant        string            `json:"tenant"`

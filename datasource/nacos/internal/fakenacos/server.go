@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// A Key names a document.
+// A Key names a document: its Namespace ("" is the public one), Group and DataID.
 type Key struct{ Namespace, Group, DataID string }
 
 // A Server is a Nacos server. Its methods are safe for concurrent use.
