@@ -269,8 +269,8 @@ func TestCostWeighsResponseTimes(t *testing.T) {
 	p.exit(1100 * time.Millisecond)
 	p.now += tickEvery
 	require.Equal(t, 200*time.Millisecond, p.Status(p.now).ResponseTime)
-	require.EqualValues(t, mostSpent, spent(math.MaxInt64, math.MaxInt32))
-	require.EqualValues(t, mostSpent, spent(time.Hour, 1<<30))
+	require.Equal(t, int64(mostSpent), spent(math.MaxInt64, math.MaxInt32))
+	require.Equal(t, int64(mostSpent), spent(time.Hour, 1<<30))
 	require.EqualValues(t, 7*time.Second, spent(time.Second, 7))
 }
 

@@ -85,9 +85,9 @@ func TestWindowAgainstNaive(t *testing.T) {
 				cost := rapid.Int64Range(1, max(1, w.limit)).Draw(t, "cost")
 				_, _, retryAfter, ok := w.acquire(w.at, cost)
 				if !ok && retryAfter > 0 {
-					at, _, _, ok := w.acquire(w.at+retryAfter-1, cost)
+					_, _, _, ok := w.acquire(w.at+retryAfter-1, cost)
 					require.False(t, ok, "it could have come sooner than %v", retryAfter)
-					at, _, _, ok = w.acquire(w.at+1, cost)
+					at, _, _, ok := w.acquire(w.at+1, cost)
 					require.True(t, ok, "after %v nothing is in its way", retryAfter)
 					m.at, m.calls = at, append(m.calls, run{at, cost})
 				} else if ok {
