@@ -79,6 +79,7 @@ func TestFigures(t *testing.T) {
 		publish(t, d, limited(limit))
 		at := f.await(t, limit)
 		require.True(t, n.lastPush().After(began), "what came in force was not pushed")
+		require.Less(t, at.Sub(began), slack*secondWithin, "by a notice, and not by the steady pace")
 		byPublish = append(byPublish, at.Sub(began))
 		byPush = append(byPush, at.Sub(n.lastPush()))
 		quiet(rereadAfter / 2)
