@@ -337,3 +337,31 @@ func TestCarriers(t *testing.T) {
 }
 
 type tenantKey struct{}
+
+// A stream whose first message has not come yet lacks no value: rules that count absent ones wait for the message, on both sides.
+func TestStreamsLackNothingBeforeTheirFirstMessage(t *testing.T) {
+	rules := perValue(chat, "arg[0].customer.id", 1)
+	rules.Param[0].Absent = paramflow.Count
+	for _, tapped := range []bool{false, true} {
+		here, there := newEngine(t, rules, withWalker()), newEngine(t, rules, withWalker())
+		so := cordongrpc.ServerOptions(there)
+		if tapped {
+			so = tapping(there)
+		}
+		w := newWorld(t, so, cordongrpc.DialOptions(here)...)
+		for i, order := range []*shop.Order{of(1, ""), of(2, ""), wish(""), wish("")} {
+			s, err := w.Chat(t.Context())
+			require.NoError(t, err)
+			err = s.Send(order)
+			require.Equal(t, i == 3, errors.Is(err, cordon.ErrBlocked), "stream %d", i)
+			if err == nil {
+				_, err = s.Recv()
+				require.NoError(t, err)
+				require.NoError(t, s.CloseSend())
+				_, err = drain(s)
+				require.NoError(t, err)
+			}
+		}
+		quiet(t, here, there)
+	}
+}

@@ -215,3 +215,27 @@ func TestTappedCallsSurviveObservers(t *testing.T) {
 	quiet(t, eng)
 	require.Equal(t, ended(cordon.Ignored), countsOf(eng, buy))
 }
+
+// What a call holds because of its message it gives back too, when it came by a tap.
+func TestTappedCallsHoldTheirValue(t *testing.T) {
+	eng := newEngine(t, valuesAtOnce(buy, "arg[0].customer.id", 1), withWalker())
+	w := newWorld(t, tapping(eng))
+	came := make(chan error, 1)
+	go func() {
+		_, err := w.Buy(t.Context(), of(7, "hold"))
+		came <- err
+	}()
+	eventually(t, func() bool {
+		r, _ := eng.ResourceSnapshot(buy)
+		return len(r.Rules) == 1 && r.Rules[0].Usage == 1
+	})
+	_, err := w.Buy(t.Context(), of(7, ""))
+	require.Equal(t, codes.ResourceExhausted, status.Code(err))
+	close(w.impl.hold)
+	require.NoError(t, <-came)
+	quiet(t, eng)
+	_, err = w.Buy(t.Context(), of(7, ""))
+	require.NoError(t, err)
+	quiet(t, eng)
+	require.Equal(t, counts{passed: 3, succeeded: 2, ignored: 1}, countsOf(eng, buy))
+}
