@@ -497,6 +497,29 @@ func TestRulesWatch(t *testing.T) {
 	}
 }
 
+// Of Sentinel's documents good rules are taken although others are refused: what comes next is compared with what is in force then.
+func TestRulesWatchKeepsWhatIsInForce(t *testing.T) {
+	p := newPushes(t, "")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out log
+	code := make(chan int)
+	go func() {
+		code <- p.on(ctx, streams{in: strings.NewReader(""), out: &out, err: io.Discard}, "watch", "nacos://h/public/G/shop-flow-rules")
+	}()
+	for _, c := range [][2]string{
+		{`[{"resource":"a","count":1},{"resource":"b","count":1}]`, "2 rules good"},
+		{`[{"resource":"a","count":-5},{"resource":"b","count":2}]`, "refused as it is now"},
+		{`[{"resource":"a","count":3},{"resource":"b","count":2}]`, "limit is raised from 1 to 3"},
+		{`[]`, "2 removed"},
+	} {
+		p.s.changes <- []byte(c[0])
+		require.Eventually(t, func() bool { return strings.Contains(out.String(), c[1]) }, 30*time.Second, time.Millisecond, "%s: %s", c[1], &out)
+	}
+	cancel()
+	require.Equal(t, exitGood, <-code)
+}
+
 func TestRulesWatchNeedsToKnowTheKind(t *testing.T) {
 	p := newPushes(t, "")
 	p.s.changes <- []byte(`[{"resource":"a","threshold":5}]`)

@@ -61,12 +61,15 @@ type watcher struct {
 // take shows what the document has become. It is called by one goroutine at a time.
 func (w *watcher) take(d datasource.Document) error {
 	now := side{name: w.place.String(), content: rulestore.Content{Data: d.Data}}
-	if err := w.decode(&w.last, &now); err != nil {
+	_, err := now.decode(w.as)
+	if rulefile.IsUnclear(err) && w.last.document != nil {
+		_, err = now.decode(rulefile.As{Format: w.as.Format, Kind: w.last.document.Kind, Dialect: w.as.Dialect})
+	}
+	if err != nil {
 		w.stop(err)
 		return err
 	}
 	change := compare(&w.last, &now)
-	var err error
 	if w.json {
 		var line []byte
 		if line, err = json.Marshal(change.toJSON()); err == nil {
