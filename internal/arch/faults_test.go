@@ -14,8 +14,8 @@ import (
 
 // coveredFaults are the numbers, inclusive from and to, of reported faults of other libraries of which cordon has tests.
 var coveredFaults = [][2]int{
-	{1, 6}, {8, 11}, {13, 15}, {17, 21}, {24, 29}, {31, 33}, {35, 42}, {44, 45}, {47, 48}, {50, 52}, {54, 57}, {62, 64}, {68, 68}, {70, 70},
-	{73, 73}, {75, 75}, {77, 79}, {86, 99},
+	{1, 6}, {8, 11}, {13, 15}, {17, 21}, {24, 29}, {31, 33}, {35, 42}, {44, 45}, {47, 48}, {50, 52}, {54, 57}, {59, 59}, {61, 64}, {66, 66}, {68, 70},
+	{73, 73}, {75, 79}, {86, 100},
 }
 
 // citation is how a test says which faults it is about: the word and one number or several.
@@ -72,11 +72,11 @@ func TestCitationLawCatches(t *testing.T) {
 	require.Equal(t, []int{1, 2}, cited("// faults #1,\n// #2"))
 	require.Empty(t, cited("issue #4, defaults #3, faults 5"))
 	var all []int
-	for n := range 100 {
+	for n := range 101 {
 		if n != 29 {
 			all = append(all, n)
 		}
 	}
 	require.Equal(t, []int{29}, uncited(all))
-	require.Len(t, uncited(nil), 70)
+	require.Len(t, uncited(nil), 77)
 }

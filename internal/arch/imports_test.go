@@ -52,6 +52,7 @@ var importLaws = []importLaw{
 	{room: "sim/scenario", may: slices.Concat(policies, []string{".", "rule", "balance", "sim", "sentinel"})},
 	{room: "sim", tree: true, may: slices.Concat(policies, []string{".", "balance", "clock", "rule"})},
 	{room: "blocklog", may: forCallers},
+	{room: "adapter/grpc/ratios", anything: true},
 	{room: "adapter", tree: true, may: forCallers},
 	{room: "metrics", tree: true, may: forCallers},
 	{room: "bridge", tree: true, may: forCallers},
