@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -76,12 +77,13 @@ func TestConflict(t *testing.T) {
 	require.Equal(t, won[0], f.limit())
 }
 
-// Right after a publish servers give out what was before it. Whoever reads again then must not go back.
+// Right after a publish servers give out what was before it. Whoever reads often, or reads again, must not go back.
 func TestNeverBack(t *testing.T) {
 	s, d := realServer(t), document(t)
 	begin(t, d, limited(1))
 	writer := connect(t, s.Address())
-	f := followNow(t, connect(t, s.Address()).Source(d.DataID))
+	often := func(c *nacos.Config) { c.Reread = 100 * time.Millisecond }
+	f := followNow(t, connect(t, s.Address(), often).Source(d.DataID))
 	for limit := 2; limit <= 12; limit++ {
 		require.NoError(t, writer.Publish(t.Context(), d.Group, d.DataID, []byte(limited(limit))))
 		f.await(t, limit)
@@ -89,4 +91,16 @@ func TestNeverBack(t *testing.T) {
 	// The re-reads of the last edit are over after 3 s; all this time nothing else may be delivered.
 	quiet(4 * rereadAfter)
 	require.Equal(t, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, f.delivered())
+}
+
+// Who starts right after a publish may be given what was before it, and then what is.
+func TestStartRightAfterPublish(t *testing.T) {
+	s, d := realServer(t), document(t)
+	begin(t, d, limited(1))
+	for limit := 2; limit <= 6; limit++ {
+		publish(t, d, limited(limit))
+		f := followNow(t, connect(t, s.Address()).Source(d.DataID))
+		f.await(t, limit)
+		require.Subset(t, []int{limit - 1, limit}, f.delivered())
+	}
 }
