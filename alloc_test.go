@@ -61,11 +61,13 @@ func TestCallsWithValuesDoNotAllocate(t *testing.T) {
 	}
 	header, overridden, trial := of("h", "header", `header["X-Tenant"]`, 1e6, paramflow.Reject), of("o", "override", "arg[0].Customer.ID", 1, paramflow.Reject), of("s", "shadow", "arg[0].Customer.ID", 0, paramflow.Reject)
 	overridden.Overrides, trial.Shadow = []paramflow.Override{{Value: "7", Limit: 0}}, true
+	others := of("only", "only", "arg[0].Customer.ID", 0, paramflow.Concurrency)
+	others.Only = rule.Name("8")
 	own := of("own", "own", "uid", 1e6, paramflow.Reject)
 	e, err := New(WithRules(paramRules(
 		of("p", "passed", "arg[0].Customer.ID", 1e6, paramflow.Reject), of("r", "refused", "arg[0].Customer.ID", 0, paramflow.Reject),
 		of("c", "flights", "arg[0].Customer.ID", 5, paramflow.Concurrency), of("c0", "full", "arg[0].Customer.ID", 0, paramflow.Concurrency),
-		of("pace", "pace", "arg[0].Customer.ID", 1e6, paramflow.Pace), of("again", "passed", "arg[0].Customer.ID", 1e6, paramflow.Reject), header, overridden, trial, own,
+		of("pace", "pace", "arg[0].Customer.ID", 1e6, paramflow.Pace), of("again", "passed", "arg[0].Customer.ID", 1e6, paramflow.Reject), header, overridden, trial, own, others,
 	)), WithObserver(Observer{Block: func(BlockEvent) {}}), WithExtractor("uid", extractor.Func(func(*extractor.Call) (extractor.Value, bool) { return extractor.Int(7), true })))
 	require.NoError(t, err)
 	defer e.Close()
@@ -73,7 +75,7 @@ func TestCallsWithValuesDoNotAllocate(t *testing.T) {
 	o.Customer.ID = 7
 	req := Request{Args: []any{o}, Carrier: &fakeCarrier{header: http.Header{"X-Tenant": {"acme"}}}}
 	for name, most := range map[string]float64{
-		"passed": 0, "refused": 0, "flights": 1, "full": 0, "pace": 0, "header": 0, "override": 0, "shadow": 0, "own": 1,
+		"passed": 0, "refused": 0, "flights": 1, "full": 0, "pace": 0, "header": 0, "override": 0, "shadow": 0, "own": 1, "only": 0,
 	} {
 		req.Resource = name
 		one := func() {
