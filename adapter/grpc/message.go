@@ -23,7 +23,7 @@ func (s *messages) first(k *call, h *holds, m any) error {
 	return nil
 }
 
-// each asks about any message, as a call of its own.
+// each asks about any message, as a call of its own. It is over at once, so it is no inbound one: response times that are none would mislead the process's system rules, which the stream has been held to.
 func (s *messages) each(k *call, m any) error {
 	if k.cfg.messages == nil {
 		return nil
@@ -33,7 +33,7 @@ func (s *messages) each(k *call, m any) error {
 		return nil
 	}
 	ent, err := k.guard.eng.Enter(k.ctx, cordon.Request{
-		Resource: name, Inbound: k.inbound, Method: k.method, Origin: k.origin, Carrier: &k.carrier, Args: []any{m},
+		Resource: name, Method: k.method, Origin: k.origin, Carrier: &k.carrier, Args: []any{m},
 	})
 	if err != nil {
 		return k.cfg.refuse(err)
