@@ -37,8 +37,6 @@ func (p *policy) take(target, service string) *isolation.Group {
 
 // keep keeps a group that no channel uses any more. Its instances are listed as unreachable meanwhile.
 func (p *policy) keep(target string, g *isolation.Group) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	now := p.clock.Now()
 	snapshot := g.Snapshot(now)
 	list := make([]isolation.Instance, len(snapshot.Instances))
@@ -46,6 +44,8 @@ func (p *policy) keep(target string, g *isolation.Group) {
 		list[i] = isolation.Instance{Address: in.Address, Region: in.Region, Unreachable: true}
 	}
 	g.Update(now, list)
+	p.mu.Lock() // only now: Update may tell observers
+	defer p.mu.Unlock()
 	p.drop(mostKept - 1)
 	p.kept = append(p.kept, keptGroup{target, g, now + keepFor})
 }

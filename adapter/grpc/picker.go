@@ -82,10 +82,10 @@ func (p *picker) hash(info balancer.PickInfo) uint64 {
 
 // attempt says what an attempt that ended so tells of the instance. The zero DoneInfo is that of an attempt whose connection had gone before anything was sent; gRPC then picks again.
 func (c *config) attempt(method string, info balancer.DoneInfo) isolation.Outcome {
-	if !info.BytesSent {
+	code, _ := codeOf(info.Err)
+	if !info.BytesSent && code != codes.DeadlineExceeded && code != codes.Canceled { // with these it waited for its turn, for the instance takes no more streams
 		return isolation.Ignored
 	}
-	code, _ := codeOf(info.Err)
 	if ref := refusalIn(info.Err, code); ref != nil {
 		if ref.Kind == cordon.KindSystem.String() {
 			return isolation.Throttled

@@ -72,6 +72,8 @@ func TestAttempts(t *testing.T) {
 	}{
 		{balancer.DoneInfo{}, isolation.Ignored}, // gRPC picks again
 		{balancer.DoneInfo{Err: status.Error(codes.Unavailable, "the connection is closing")}, isolation.Ignored},
+		{balancer.DoneInfo{Err: status.Error(codes.DeadlineExceeded, "")}, isolation.Failure}, // it waited for its turn
+		{balancer.DoneInfo{Err: status.Error(codes.Canceled, "")}, isolation.Abandoned},
 		{balancer.DoneInfo{BytesSent: true, BytesReceived: true}, isolation.Success},
 		{balancer.DoneInfo{BytesSent: true, Err: status.Error(codes.Unavailable, "")}, isolation.Failure},
 		{balancer.DoneInfo{BytesSent: true, Err: status.Error(codes.DeadlineExceeded, "")}, isolation.Failure},

@@ -32,8 +32,13 @@ const PolicyName = "cordon"
 //
 // Weights and regions of endpoints come from the resolver (EndpointWeight, EndpointRegion). Unknown members and values out of range are errors, with which gRPC keeps the config before.
 //
-// Attempts that end with the codes that DefaultOutcome says are failures of the instance; WithCodes changes that, for the policy as for calls. Attempts that were never sent say nothing, nor do refusals by a peer's cordon, but for those of its system
+// Attempts that end with the codes that DefaultOutcome says are failures of the instance; WithCodes changes that, for the policy as for calls. Attempts that were never sent say nothing, unless their deadline passed while they waited for the instance to take another stream; nor do refusals by a peer's cordon, but for those of its system
 // rules, by which an instance says itself that it has too much to do (isolation.Throttled). Canceled ones count only if the caller has been patient (isolation.Abandoned).
+//
+// While the only instances that are connected are out of service and others are being connected to, as when a channel has been idle, calls wait for these for up to a second.
+//
+// Observers are told of decisions about instances by gRPC's goroutines, under locks of the channel or of a call: besides what cordon.Observer says, they must not wait for this channel, as by a call on it or by
+// closing it.
 //
 // What is known of instances is the engine's: a channel that is idle for a while, whose resolver loses instances for a moment, or whose config names another policy in between finds it again. Each channel judges
 // by its own calls.
