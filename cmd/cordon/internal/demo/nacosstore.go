@@ -62,7 +62,11 @@ func (n *nacosStore) place() string {
 }
 
 func (n *nacosStore) toEdit() []string {
-	address := fmt.Sprintf("nacos://%s/public/%s/%s", n.address, nacos.DefaultGroup, n.dataID)
+	server, query, more := strings.Cut(n.address, "?")
+	address := fmt.Sprintf("nacos://%s/public/%s/%s", server, nacos.DefaultGroup, n.dataID)
+	if more {
+		address = fmt.Sprintf("'%s?%s'", address, query)
+	}
 	return []string{"cordon rules pull " + address + " >rules.yaml", "cordon rules push rules.yaml " + address}
 }
 
