@@ -22,8 +22,8 @@ func TestConfigIsChecked(t *testing.T) {
 		{Config{Servers: []string{"a"}, Username: "u", AccessToken: "x"}, "nacos: both Username and AccessToken; want one of them"},
 		{Config{Servers: []string{"a"}, TLS: &TLS{CA: "none.pem"}}, "nacos: TLS: CA: open none.pem: no such file"},
 		{Config{Servers: []string{"a"}, TLS: &TLS{CA: "config_test.go"}}, "nacos: TLS: CA: config_test.go holds no certificate; want PEM blocks of type CERTIFICATE"},
-		{Config{Servers: []string{"a"}, TLS: &TLS{Cert: "c.pem"}}, "nacos: TLS: Cert and Key belong together; want both or none"},
-		{Config{Servers: []string{"a"}, TLS: &TLS{Cert: "c.pem", Key: "k.pem"}}, "nacos: TLS: Cert c.pem with Key k.pem: open c.pem"},
+		{Config{Servers: []string{"a"}, TLS: &TLS{Cert: "c.pem"}}, "nacos: TLS: only one of Cert and Key; want both or none"},
+		{Config{Servers: []string{"a"}, TLS: &TLS{Cert: "c.pem", Key: "k.pem"}}, "nacos: TLS: certificate c.pem with key k.pem: open c.pem"},
 	} {
 		c, err := New(test.config)
 		require.Nil(t, c)

@@ -149,20 +149,17 @@ func (c *Client) in(k key, err error) error {
 // the context's cause where they fit.
 func (c *Client) Get(ctx context.Context, group, dataID string) (Content, error) {
 	k := key{group, dataID}
-	content, err := c.get(ctx, k)
-	if isLost(err) { // reading twice does no harm
-		content, err = c.get(ctx, k)
-	}
-	return content, err
-}
-
-func (c *Client) get(ctx context.Context, k key) (Content, error) {
 	ctx, conn, done, err := c.begin(ctx, k)
 	if err != nil {
 		return Content{}, err
 	}
 	defer done()
 	r, err := c.query(ctx, conn, k)
+	if isLost(err) { // reading twice does no harm
+		if conn, err = c.connected(ctx); err == nil {
+			r, err = c.query(ctx, conn, k)
+		}
+	}
 	if err != nil {
 		return Content{}, c.in(k, err)
 	}

@@ -73,11 +73,11 @@ func (t TLS) load() (*tls.Config, error) {
 	case t.Cert == "" && t.Key == "":
 		return config, nil
 	case t.Cert == "" || t.Key == "":
-		return nil, errors.New("Cert and Key belong together; want both or none")
+		return nil, errors.New("only one of Cert and Key; want both or none")
 	}
 	pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
 	if err != nil {
-		return nil, fmt.Errorf("Cert %s with Key %s: %w", t.Cert, t.Key, err)
+		return nil, fmt.Errorf("certificate %s with key %s: %w", t.Cert, t.Key, err)
 	}
 	config.Certificates = []tls.Certificate{pair}
 	return config, nil

@@ -185,7 +185,7 @@ func TestTLSClientCertificate(t *testing.T) {
 		require.NoError(t, os.WriteFile(c.TLS.Cert, []byte("half a cer"), 0o600))
 		w.server.Drop()
 		rest(time.Minute)
-		require.Contains(t, w.log.String(), `level=WARN msg="nacos: certificates cannot be read, the last good ones stay in use" error="Cert `+c.TLS.Cert)
+		require.Contains(t, w.log.String(), `level=WARN msg="nacos: certificates cannot be read, the last good ones stay in use" error="certificate `+c.TLS.Cert)
 		require.Equal(t, "renewed", <-names)
 		w.server.Set(rules, "two")
 		rest(0)

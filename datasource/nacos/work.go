@@ -185,9 +185,6 @@ func (c *Client) serve(conn *conn) error {
 	s.compareAt = s.spoke + jitter(c.config.Reread)
 	for _, w := range c.watched() {
 		w.track.resume()
-		if w.told != "" {
-			w.track.suspected = true // so that the source is well again as soon as it is
-		}
 	}
 	for {
 		wait, err := s.step()
@@ -328,7 +325,7 @@ func (s *service) heard(batch []*watch, changed []model.ConfigContext) {
 	}
 	for _, w := range batch {
 		w.listening = s.number
-		if differs[w.key] || w.told != "" {
+		if differs[w.key] || w.told != "" { // what was told to be wrong is over once the document is read
 			w.track.suspected = true
 		}
 	}
