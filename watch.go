@@ -52,7 +52,7 @@ func OnBadRule(p BadRulePolicy) WatchOption {
 	return watchOptionFunc(func(c *watchConfig) { c.onBadRule = &p })
 }
 
-// Debounce says how long a source must be quiet before its newest document is applied; default 50ms, negative for none.
+// Debounce says how long a source must be quiet before its newest document is applied; default what the source says (datasource.Debouncer), or 50ms; negative for none.
 func Debounce(d time.Duration) WatchOption {
 	return watchOptionFunc(func(c *watchConfig) { c.pump.Debounce = d })
 }

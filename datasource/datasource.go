@@ -47,3 +47,11 @@ type Source interface {
 	// The pump's deliver never waits for the document to be applied.
 	Watch(ctx context.Context, deliver func(Update)) error
 }
+
+// A Debouncer is a Source that knows better than the default how long it must be quiet before its newest document is applied: see PumpOptions.Debounce, which it is the default of. A config centre
+// never delivers half a document, and so may be 0 or less, for none.
+type Debouncer interface {
+	Source
+	// Debounce returns how long.
+	Debounce() time.Duration
+}

@@ -142,3 +142,29 @@ func TestRefusedIsNotOfferedAgainUntilAnotherCame(t *testing.T) {
 		require.EqualValues(t, 5, p.Health().Failures)
 	})
 }
+
+// eager is a feed that knows how long its documents take to settle.
+type eager struct {
+	feed
+	debounce time.Duration
+}
+
+func (e eager) Debounce() time.Duration { return e.debounce }
+
+// What a source says is the default only.
+func TestSourceSaysTheDebounce(t *testing.T) {
+	for _, test := range []struct{ says, option, want time.Duration }{
+		{0, 0, 0}, {-1, 0, 0}, {time.Second, 0, time.Second}, {0, 20 * time.Millisecond, 20 * time.Millisecond}, {time.Second, -1, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f, a := make(feed), newApplier()
+			p := datasource.Start(t.Context(), eager{f, test.says}, a.apply, datasource.PumpOptions{Debounce: test.option})
+			f.say("one")
+			synctest.Wait()
+			f.say("two")
+			rest(time.Minute)
+			require.Equal(t, []time.Duration{0, test.want}, a.times(), test)
+			require.NoError(t, p.Close())
+		})
+	}
+}

@@ -15,7 +15,7 @@ type PumpOptions struct {
 	// line says how many were left out before it. Default: none. It is called with no lock held.
 	Logger *slog.Logger
 	// Debounce is how long a source must be quiet before its newest document is applied, so
-	// that a burst of writes is one update; default 50ms, at most 1h, negative for none. Until a document has been applied
+	// that a burst of writes is one update; default what the source says (Debouncer), or 50ms, at most 1h, negative for none. Until a document has been applied
 	// none waits, and a stream of changes cannot delay an update by more than ten times this.
 	Debounce time.Duration
 	// MinBackoff and MaxBackoff bound the pause before a failed source is watched again

@@ -1,6 +1,7 @@
 package datasource
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -111,6 +112,9 @@ func newPump(ctx context.Context, src Source, apply func(Document) error, opts P
 	}
 	if ctx == nil {
 		ctx = context.Background()
+	}
+	if d, ok := src.(Debouncer); ok && opts.Debounce == 0 {
+		opts.Debounce = cmp.Or(d.Debounce(), -1)
 	}
 	opts = opts.withDefaults()
 	p := &Pump{

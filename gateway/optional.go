@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/cordon-go/cordon/datasource"
 )
@@ -34,6 +35,14 @@ func (o *optional) Watch(ctx context.Context, deliver func(datasource.Update)) e
 		o.told = true
 		deliver(u)
 	})
+}
+
+// Debounce is what the source says, or none: only a config centre's documents are optional, and that has whole ones.
+func (o *optional) Debounce() time.Duration {
+	if d, ok := o.Source.(datasource.Debouncer); ok {
+		return d.Debounce()
+	}
+	return 0
 }
 
 // lacks reports whether the source has said that there is no document.

@@ -3,6 +3,7 @@ package nacos
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/cordon-go/cordon/datasource"
 )
@@ -53,6 +54,9 @@ func (c *Client) Source(dataID string, opts ...SourceOption) *Source {
 
 // Name returns "nacos:NAMESPACE/GROUP/DATAID", where the namespace without an id is called public.
 func (s *Source) Name() string { return "nacos:" + s.client.namespace() + "/" + s.key.String() }
+
+// Debounce is datasource.Debouncer's: nothing need wait, since the server holds whole documents only, and a burst of changes is merged while the first of them is being applied.
+func (s *Source) Debounce() time.Duration { return 0 }
 
 // Watch is datasource.Source's. It returns ErrClosed once the client is closed.
 func (s *Source) Watch(ctx context.Context, deliver func(datasource.Update)) error {

@@ -84,7 +84,7 @@ func watch(eng *cordon.Engine, src datasource.Source, decode cordon.Decoder, opt
 	}
 	lastGood := filepath.Join(cache, "cordon-example-nacos", filepath.Base(src.Name()))
 	// The client merges bursts of notices itself.
-	opts = append(opts, cordon.LastGood(lastGood), cordon.Debounce(-1))
+	opts = append(opts, cordon.LastGood(lastGood))
 	w, err := eng.Watch(context.Background(), src, decode, opts...)
 	if w == nil {
 		return err

@@ -138,7 +138,7 @@ func TestLargeDocument(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, engine.Close()) })
 	source := connect(t, n.address()).Source(d.DataID)
-	_, err = engine.Watch(context.Background(), source, sentinel.Decoder(sentinel.Flow), cordon.Debounce(-1))
+	_, err = engine.Watch(context.Background(), source, sentinel.Decoder(sentinel.Flow))
 	require.NoError(t, err)
 	quiet(rereadAfter / 2)
 

@@ -82,7 +82,7 @@ func follow(t *testing.T, source datasource.Source, opts ...cordon.WatchOption) 
 	engine, err := cordon.New()
 	require.NoError(t, err)
 	f := &follower{engine: engine}
-	f.watch, err = engine.Watch(context.Background(), source, f.decode, append([]cordon.WatchOption{cordon.Debounce(-1)}, opts...)...)
+	f.watch, err = engine.Watch(context.Background(), source, f.decode, opts...)
 	t.Cleanup(func() { require.NoError(t, engine.Close()) })
 	return f, err
 }
