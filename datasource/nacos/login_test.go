@@ -67,6 +67,12 @@ func TestWrongPassword(t *testing.T) {
 		require.ErrorIs(t, err, ErrForbidden)
 		require.NotContains(t, w.log.String()+err.Error()+said[0], "geheim")
 		require.Less(t, w.server.Count("login"), 40, "not in a tight loop")
+		before := w.server.Count("login")
+		for range 20 {
+			_, err := c.Get(t.Context(), DefaultGroup, "rules.yaml")
+			require.ErrorIs(t, err, ErrForbidden)
+		}
+		require.LessOrEqual(t, w.server.Count("login"), before+1, "nor by who asks in one: some servers lock the user out")
 		w.server.RequireLogin("cordon", password, 18000)
 		rest(2 * maxRetry)
 		require.Equal(t, []string{"one"}, r.took(), "it recovers by itself")

@@ -38,10 +38,12 @@ func (n *Network) Dial(ctx context.Context, address string) (net.Conn, error) {
 	n.mu.Lock()
 	l := n.listeners[address]
 	n.mu.Unlock()
-	if l == nil {
-		return nil, fmt.Errorf("dial %s: connection refused", address)
+	if l != nil {
+		if conn, err := l.DialContext(ctx); err == nil || ctx.Err() != nil {
+			return conn, err
+		}
 	}
-	return l.DialContext(ctx)
+	return nil, fmt.Errorf("dial %s: connection refused", address)
 }
 
 type listener struct {

@@ -6,6 +6,8 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"sync"
@@ -86,7 +88,7 @@ func (s *Server) Start(httpAt, grpcAt string) error {
 	auto.RegisterBiRequestStreamServer(s.grpc, s)
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /nacos/v1/auth/users/login", s.serveLogin)
-	s.http = &http.Server{Handler: mux}
+	s.http = &http.Server{Handler: mux, ErrorLog: log.New(io.Discard, "", 0)}
 	server, pages := s.grpc, s.http
 	s.serve.Go(func() { _ = server.Serve(rpc) })
 	s.serve.Go(func() { _ = pages.Serve(web) })
