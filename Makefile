@@ -20,7 +20,7 @@ lint: ## gofmt, vet and staticcheck
 	@test -z "$$(git ls-files '*.go' | xargs gofmt -l)" || (git ls-files '*.go' | xargs gofmt -l; exit 1)
 	go vet work
 	@mkdir -p bin && cd tools && GOWORK=off go build -o ../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
-	@for m in . cmd/cordon examples extractor/protobuf; do (cd $$m && $(CURDIR)/bin/staticcheck ./...) || exit 1; done
+	@for m in . adapter/grpc cmd/cordon datasource/nacos examples extractor/protobuf; do (cd $$m && $(CURDIR)/bin/staticcheck ./...) || exit 1; done
 
 bench: ## the benchmarks
 	go test -run '^$$' -bench . ./bench/...
