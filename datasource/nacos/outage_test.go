@@ -342,6 +342,29 @@ func TestSeveralServers(t *testing.T) {
 	})
 }
 
+// What failed on the old connection is tried at once on the new one.
+func TestNewConnectionNewAttempt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.server.Set(rules, "one")
+		w.server.Forbid.Store(true)
+		r := w.read(w.client(w.config()).Source("rules.yaml"))
+		for range 10 {
+			rest(time.Minute)
+			w.server.Drop()
+			rest(connecting)
+		}
+		require.Equal(t, []string{"error: read: a:8848: refused, code 403: authorization failed!"}, r.took())
+		rest(time.Minute)
+		for w.server.Count("ConfigQueryRequest")%2 == 0 { // just after an attempt
+			rest(10 * time.Millisecond)
+		}
+		w.server.Forbid.Store(false)
+		w.server.Drop()
+		rest(connecting)
+		require.Equal(t, []string{"one"}, r.took())
+	})
+}
+
 // A server that is about to stop says where to go.
 func TestServerSendsElsewhere(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
@@ -360,13 +383,19 @@ func TestServerSendsElsewhere(t *testing.T) {
 			rest(time.Minute)
 			require.Equal(t, 1, hosts[to[0]].Connections(), to)
 		}
-		for _, s := range hosts {
-			s.Reset("", "")
-			s.Reset("elsewhere", "8848")
-		}
+		hosts["b"].Reset("", "")
 		rest(time.Minute)
-		require.Equal(t, []string{"one"}, r.took())
 		require.Zero(t, hosts["b"].Connections(), "another than the one that asked")
+		for _, s := range hosts {
+			s.Reset("elsewhere", "8848") // which nobody told us of
+			rest(time.Minute)
+		}
+		connections := 0
+		for _, s := range hosts {
+			connections += s.Connections()
+		}
+		require.Equal(t, 1, connections)
+		require.Equal(t, []string{"one"}, r.took())
 	})
 }
 

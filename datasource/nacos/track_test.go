@@ -135,3 +135,23 @@ func TestTrackAgainstAModel(t *testing.T) {
 		}
 	})
 }
+
+// Documents that are due together take turns, so that one that changes all the time is in nobody's way.
+func TestDocumentsTakeTurns(t *testing.T) {
+	busy, waiting, idle := &watch{}, &watch{}, &watch{}
+	for i, w := range []*watch{busy, waiting, idle} {
+		w.track = track{reread: time.Minute}
+		w.track.take(time.Duration(i), "a", false, time.Hour)
+	}
+	all := []*watch{busy, waiting, idle}
+	busy.track.noticed, waiting.track.noticed = true, true
+	var read []*watch
+	for now := time.Second; now < 5*time.Second; now += time.Second {
+		next, due := (&service{}).urgent(all)
+		require.LessOrEqual(t, due, now)
+		read = append(read, next)
+		next.track.take(now, "b", next.track.begin(now), time.Hour)
+		busy.track.noticed = true
+	}
+	require.Equal(t, []*watch{busy, waiting, busy, busy}, read)
+}
