@@ -52,7 +52,7 @@ func (c *capacity) add(from, to mark) {
 		span = tickEvery
 	}
 	number := int64(from.at / time.Second)
-	s := &c.seconds[number%int64(len(c.seconds))]
+	s := &c.seconds[uint64(number)%uint64(len(c.seconds))] // a clock's readings may be below 0
 	if s.number != number {
 		*s = second{number: number}
 	}

@@ -136,7 +136,7 @@ func NewGuard(reader Reader) *Guard {
 	if reader == nil {
 		reader = NewReader()
 	}
-	g := &Guard{reader: reader, due: math.MinInt64, at: math.MinInt64}
+	g := &Guard{reader: reader, due: math.MinInt64, at: math.MinInt64, probe: probe{next: math.MinInt64}}
 	g.next.Store(math.MinInt64)
 	g.set.Store(&set{most: none})
 	return g

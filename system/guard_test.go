@@ -553,3 +553,51 @@ func TestGuardLayout(t *testing.T) {
 	require.GreaterOrEqual(t, at(&g.entered)-at(&g.verdict), uintptr(64))
 	require.GreaterOrEqual(t, at(&g.ended)-at(&g.entered), uintptr(64))
 }
+
+// Only differences between readings of a clock mean anything: they may be below 0.
+func TestReadingsBelowZero(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t)
+	p.now = -time.Hour
+	p.update(Rule{Metric: Rate, Limit: 2}, Rule{Metric: CPU, Limit: 0.8}, Rule{Metric: ResponseTime, SlowerThan: time.Minute}, Rule{ID: "trial", Metric: Rate, Limit: 1, Shadow: true})
+	for range 3000 {
+		first, _, ok := p.Enter(p.now, 1)
+		require.True(t, ok)
+		p.Cancel(1, first)
+		for range 2 {
+			_, _, ok := p.Enter(p.now, 1)
+			require.True(t, ok)
+		}
+		require.Equal(t, "rate", p.enter())
+		p.exit(time.Millisecond)
+		p.exit(time.Millisecond)
+		p.now += time.Second
+	}
+	require.EqualValues(t, 3000, p.status("trial").Shadowed, "the first is given back, and one of the others fits")
+	require.Positive(t, p.Status(p.now).Capacity)
+	for p.now = -2 * time.Second; p.now < 2*time.Second; p.now += time.Second / 2 { // across 0
+		require.Empty(t, p.enter())
+		p.exit(time.Millisecond)
+		require.Positive(t, p.Status(p.now).Capacity)
+	}
+}
+
+// A refusal by what was measured says when to come again, also while a reading that was asked for at once is under way.
+func TestRetryAfterWhileReading(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t, Rule{Metric: Load, Limit: 4, Admission: Refuse})
+	p.reader.load = 5
+	require.Equal(t, "load", p.enter())
+	asked := false
+	p.reader.during = func() { // another call, meanwhile
+		asked = true
+		_, r, ok := p.Enter(p.now, 1)
+		require.False(t, ok)
+		require.True(t, r.RetryAfter > 0 && r.RetryAfter <= readEvery, "%v", r.RetryAfter)
+	}
+	p.update(Rule{Metric: Load, Limit: 4, Admission: Refuse}, Rule{Metric: CPU, Limit: 0.8})
+	_, r, ok := p.Enter(p.now, 1)
+	require.False(t, ok)
+	require.True(t, asked)
+	require.True(t, r.RetryAfter > 0 && r.RetryAfter <= readEvery, "%v", r.RetryAfter)
+}

@@ -64,16 +64,18 @@ func (w *window) copy(o *window) {
 func (w *window) acquire(now time.Duration, cost int64) (at time.Duration, used int64, retryAfter time.Duration, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.at = max(w.at, now)
-	w.forget()
+	w.advance(now)
 	if used = w.total; used+cost > w.limit {
 		return 0, used, w.retry(cost), false
 	}
 	if w.ring == nil {
-		w.ring = new([2*runs + 1]run)
+		w.ring, w.left = new([2*runs + 1]run), math.MinInt64
+	}
+	if w.len == len(w.ring) {
+		w.compact()
 	}
 	last := w.run(w.len - 1)
-	if w.len == 0 || last.cost+cost > (w.limit+runs-1)/runs && w.len < len(w.ring) {
+	if w.len == 0 || last.cost+cost > w.size() {
 		w.len++
 		last = w.run(w.len - 1)
 		last.cost = 0
@@ -105,8 +107,7 @@ func (w *window) cancel(at time.Duration, cost int64) {
 func (w *window) used(now time.Duration) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.at = max(w.at, now)
-	w.forget()
+	w.advance(now)
 	return w.total
 }
 
@@ -117,6 +118,16 @@ func (w *window) held() int64 {
 	return w.total
 }
 
+// advance makes now the time of the latest decision, unless it comes late, and drops what has left the interval. The caller holds mu.
+func (w *window) advance(now time.Duration) {
+	if w.ring == nil {
+		w.at = now // the first: readings of a clock may be below 0
+		return
+	}
+	w.at = max(w.at, now)
+	w.forget()
+}
+
 // forget drops the runs that have left the interval. The caller holds mu.
 func (w *window) forget() {
 	for w.len > 0 && w.at-w.run(0).latest >= w.per {
@@ -125,6 +136,28 @@ func (w *window) forget() {
 		w.first = (w.first + 1) % len(w.ring)
 		w.len--
 	}
+}
+
+// size is how much a run of several admissions holds at most.
+func (w *window) size() int64 { return (w.limit + runs - 1) / runs }
+
+// compact makes room in a full ring, which only what was given back can have filled: it drops runs that hold nothing any more, and joins neighbours that would have been one run. Then any two neighbours are more
+// than one again. The caller holds mu.
+func (w *window) compact() {
+	kept := 0
+	for i := range w.len {
+		r := *w.run(i)
+		last := w.run(kept - 1)
+		switch {
+		case r.cost == 0:
+		case kept > 0 && last.cost+r.cost <= w.size():
+			last.cost, last.latest = last.cost+r.cost, r.latest
+		default:
+			*w.run(kept) = r
+			kept++
+		}
+	}
+	w.len = kept
 }
 
 // retry returns when so much will have left the interval that a cost fits. The caller holds mu.

@@ -47,6 +47,7 @@ func TestWindowAgainstNaive(t *testing.T) {
 		limits := rapid.SampledFrom([]float64{0, 0.3, 1, 2, 7, 100, 256, 257, 600, 1000, 10_000})
 		w, m := new(window), new(naive)
 		w.set(limits.Draw(t, "limit"))
+		w.used(rapid.SampledFrom([]time.Duration{0, -time.Hour, time.Hour}).Draw(t, "begin"))
 		m.at = w.at
 		exact := w.limit <= runs
 		largest := int64(1)
@@ -59,8 +60,11 @@ func TestWindowAgainstNaive(t *testing.T) {
 				for range rapid.IntRange(1, 300).Draw(t, "calls") {
 					now := w.at + time.Duration(rapid.IntRange(-20, 40).Draw(t, "gap"))*time.Second/time.Duration(4*max(w.limit, 1))
 					cost := rapid.Int64Range(1, largest).Draw(t, "cost")
+					first := w.ring == nil
 					at, used, retryAfter, ok := w.acquire(now, cost)
-					m.at = max(m.at, now)
+					if m.at = max(m.at, now); first {
+						m.at = now
+					}
 					require.Equal(t, m.at, w.at)
 					free := w.limit - m.used(w.per)
 					switch {
@@ -104,6 +108,26 @@ func TestWindowAgainstNaive(t *testing.T) {
 				m.calls = append(m.calls[:i:i], m.calls[i+1:]...)
 				edited = edited || !exact
 			},
+			"given back": func(t *rapid.T) {
+				// Calls that overlap, and are all refused by something else: they fill the ring with nothing.
+				if w.ring == nil {
+					return
+				}
+				var last time.Duration
+				held := false
+				for range rapid.IntRange(1, 2*len(w.ring)).Draw(t, "calls") {
+					at, _, _, ok := w.acquire(w.at+time.Nanosecond, 1)
+					if held {
+						w.cancel(last, 1)
+					}
+					last, held = at, ok
+				}
+				if held {
+					w.cancel(last, 1)
+				}
+				m.at = w.at
+				edited = edited || !exact
+			},
 			"edit": func(t *rapid.T) {
 				if rapid.IntRange(0, 5).Draw(t, "edit") > 0 {
 					return
@@ -126,4 +150,43 @@ func TestWindowAgainstNaive(t *testing.T) {
 			},
 		})
 	})
+}
+
+// Calls that are given back leave nothing behind, however many of them overlap: what is admitted meanwhile counts for as long as it would alone.
+func TestWindowForgetsWhatWasGivenBack(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		limit float64
+		more  int64 // of a run that is not full
+	}{{20, 0}, {240, 0}, {10_000, 40}} {
+		w := new(window)
+		w.set(c.limit)
+		var given []time.Duration
+		var now time.Duration
+		turn := int(c.limit / 20)
+		for i := range 3000 {
+			now = time.Duration(i) * 300 * time.Microsecond
+			if i%300 == 0 {
+				for range turn {
+					_, _, _, ok := w.acquire(now, 1)
+					require.True(t, ok)
+				}
+			}
+			at, _, _, ok := w.acquire(now, 1)
+			require.True(t, ok)
+			if given = append(given, at); len(given) > 3 { // three are always on their way
+				w.cancel(given[0], 1)
+				given = given[1:]
+			}
+		}
+		for _, at := range given {
+			w.cancel(at, 1)
+		}
+		require.EqualValues(t, 10*turn, w.used(now), "%v", c.limit)
+		for i := range 10 { // those of each turn leave by themselves
+			at := time.Duration(i)*300*300*time.Microsecond + time.Second
+			require.GreaterOrEqual(t, w.used(at-1), int64(turn*(10-i)), "%v, turn %d", c.limit, i)
+			require.LessOrEqual(t, w.used(at), int64(turn*(9-i))+c.more, "%v, turn %d", c.limit, i)
+		}
+	}
 }

@@ -77,7 +77,7 @@ func (g *Guard) decide(now time.Duration) {
 		case st.rule.Metric == ResponseTime:
 			v.refuses, v.saw, v.until = st, value, g.recent.empty()
 		default:
-			v.refuses, v.saw, v.until = st, value, g.due
+			v.refuses, v.saw, v.until = st, value, max(g.due, now)
 		}
 	}
 	g.probe.active(passed, &g.capacity, now)
