@@ -167,6 +167,33 @@ func TestServerStopsAnswering(t *testing.T) {
 	})
 }
 
+// Many documents do not make a server that stops answering any slower to find out.
+func TestServerStopsAnsweringForManyDocuments(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		c := w.client(w.config())
+		var readers []*reader
+		for i := range 20 {
+			w.server.Set(fakenacos.Key{Group: DefaultGroup, DataID: fmt.Sprint(i)}, "one")
+			readers = append(readers, w.read(c.Source(fmt.Sprint(i))))
+		}
+		rest(time.Minute)
+		w.server.Hang("")
+		for i := range readers {
+			w.server.Notify(fakenacos.Key{Group: DefaultGroup, DataID: fmt.Sprint(i)})
+		}
+		rest(3*defaultTimeout + connecting)
+		for _, r := range readers {
+			said := r.took()
+			require.Equal(t, "error: no connection: a:8848: no answer within 3s", said[len(said)-1])
+		}
+		w.server.Answer("")
+		rest(defaultTimeout + maxPause*6/5)
+		for _, r := range readers {
+			require.Equal(t, []string{"one"}, r.took())
+		}
+	})
+}
+
 // One answer that does not come is no loss of the connection as long as the server answers others.
 func TestOneAnswerDoesNotCome(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
