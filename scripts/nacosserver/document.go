@@ -17,11 +17,20 @@ type Document struct {
 	Group, DataID string
 }
 
-// Publish stores a document over plain HTTP, as the server's own console and curl do. Content that is blank is refused by the server.
+// busyTries is how often a publish is tried again that the server has no room for.
+const busyTries = 50
+
+// Publish stores a document over plain HTTP, as the server's own console and curl do. Content that is blank is refused by the server. While the server says that the document is being modified, it is tried again.
 func (s *Server) Publish(ctx context.Context, d Document, content string) error {
 	v := d.values()
 	v.Set("content", content)
 	said, status, err := s.call(ctx, http.MethodPost, v)
+	for range busyTries {
+		if err != nil || status != http.StatusConflict {
+			break
+		}
+		said, status, err = s.call(ctx, http.MethodPost, v)
+	}
 	if err == nil && (status != http.StatusOK || said != "true") {
 		err = fmt.Errorf("publishing %s over HTTP: %d %s", d.DataID, status, said)
 	}
