@@ -97,7 +97,7 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 				return Entry{}, t.refuse(s.tally, s.refuse(ref), req)
 			}
 			if place.Doubted() {
-				r.tellShadowed(place, req.Origin)
+				r.tellAlone(place, cost, req.Origin)
 			}
 			counted = inSystem
 		}

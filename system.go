@@ -54,6 +54,18 @@ func (r *resource) tellShadowed(p system.Permit, origin string) {
 	}
 }
 
+// tellAlone is tellShadowed for a call that holds nothing else yet. An observer that ends the goroutine ends the call too.
+func (r *resource) tellAlone(p system.Permit, cost int, origin string) {
+	returned := false
+	defer func() {
+		if !returned {
+			r.eng.overload.Cancel(cost, p)
+		}
+	}()
+	r.tellShadowed(p, origin)
+	returned = true
+}
+
 // systemTally is what a system rule, of one version, refused of a resource's calls.
 type systemTally struct {
 	*tally
