@@ -17,6 +17,8 @@ import (
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
@@ -34,11 +36,13 @@ type node struct {
 	shop.UnimplementedShopServer
 	address string
 	region  string
+	listen  net.Listener
 	server  *grpc.Server
 	code    atomic.Uint32 // calls are answered with it
 	every   atomic.Int64  // but only every so many, if it is above 1
 	seen    atomic.Int64
 	hang    atomic.Bool
+	health  *health.Server
 }
 
 func (n *node) Buy(ctx context.Context, _ *shop.Order) (*shop.Receipt, error) {
@@ -53,12 +57,20 @@ func (n *node) Buy(ctx context.Context, _ *shop.Order) (*shop.Receipt, error) {
 	return &shop.Receipt{}, nil
 }
 
-func (n *node) serve(t testing.TB, address string) {
+func (n *node) serve(t testing.TB, address string, opts ...grpc.ServerOption) {
 	l, err := net.Listen("tcp", address)
 	require.NoError(t, err)
-	n.address, n.server = l.Addr().String(), grpc.NewServer()
+	n.listen = l
+	n.address, n.server, n.health = l.Addr().String(), grpc.NewServer(opts...), health.NewServer()
 	shop.RegisterShopServer(n.server, n)
+	grpc_health_v1.RegisterHealthServer(n.server, n.health)
 	go func(s *grpc.Server) { _ = s.Serve(l) }(n.server)
+}
+
+// stop kills the server; one that has not begun to serve does not close its listener in time.
+func (n *node) stop() {
+	n.server.Stop()
+	_ = n.listen.Close()
 }
 
 // fleet is a service of several servers and a channel to them, by a policy of its own.
@@ -87,19 +99,29 @@ func newPolicyName() string { return fmt.Sprintf("cordon-test-%x", rand.Uint64()
 
 func newFleet(t testing.TB, n int, config string, rules cordon.Rules, opts ...grpc.DialOption) *fleet {
 	t.Helper()
-	f := &fleet{TB: t, eng: newEngine(t, rules), policy: newPolicyName()}
+	return newFleetOf(t, newEngine(t, rules), n, config, opts...)
+}
+
+func newFleetOf(t testing.TB, eng *cordon.Engine, n int, config string, opts ...grpc.DialOption) *fleet {
+	t.Helper()
+	f := &fleet{TB: t, eng: eng, policy: newPolicyName()}
 	require.NoError(t, cordongrpc.Register(f.eng, f.policy))
 	for range n {
-		nd := &node{}
-		nd.serve(t, "127.0.0.1:0")
-		t.Cleanup(func() { nd.server.Stop() })
-		f.nodes = append(f.nodes, nd)
+		f.join()
 	}
 	f.resolver = manual.NewBuilderWithScheme("fleet")
 	f.resolver.InitialState(f.endpoints(f.nodes...))
 	f.target = "fleet:///shop"
 	f.dial(serviceConfig(f.policy, config), opts...)
 	return f
+}
+
+// join starts another server.
+func (f *fleet) join(opts ...grpc.ServerOption) {
+	n := &node{}
+	n.serve(f, "127.0.0.1:0", opts...)
+	f.Cleanup(func() { n.server.Stop() })
+	f.nodes = append(f.nodes, n)
 }
 
 func (f *fleet) dial(config string, opts ...grpc.DialOption) {
