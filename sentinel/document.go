@@ -32,6 +32,8 @@ type Element struct {
 	ID string
 	// Resource is the resource's name or expression, as written; the API's name for API, "" for System.
 	Resource string
+	// OfAPI says that it is a gateway rule for an API, whose paths stand in a document of kind API, and not for a route. The native rule does not say which.
+	OfAPI bool
 	// Rules holds the native rule made of it (one at most, of one kind). It is empty if the element has a fault, or repeats another. A rule's ID is ID; without one
 	// it is left empty, for Engine and rule.DeriveIDs to derive, unless a refused rule of the same document would be left
 	// out of their count: then it is the id derived with that rule counted.

@@ -18,7 +18,7 @@ import (
 // Encode writes the rules that belong in a document of the given kind and dialect, and lists what the dialect cannot say of them. In
 // Java flow documents these are the rates and the concurrency limits, in Go's the rates; in isolation documents the concurrency
 // limits; in breaker documents the breakers; in param documents the limits by a value; in system and authority documents the rules of that name; in API documents the groups of paths; in
-// gateway documents the rates, the concurrency limits and the limits by a value. Rules of other lists are not looked at. Of authority, gateway and API rules sentinel-golang has none: all are losses.
+// gateway documents the rates, the concurrency limits and the limits by a value, as limits of an API where the rules have a group of paths of that name, else of a route. Rules of other lists are not looked at. Of authority, gateway and API rules sentinel-golang has none: all are losses.
 //
 // What is written is read back by Decode as the same rules, but for the listed losses, defaults that are spelt out, and ids that rule.DeriveIDs derives:
 // those are not written. A rule that would refuse other calls than it does is not written at all (Loss.Omitted), and so is a
@@ -248,7 +248,10 @@ func entriesOf(dialect Dialect, kind Kind, rules cordon.Rules) ([]entry, error) 
 	case dialect == Java && kind == Isolation:
 		return nil, fmt.Errorf("sentinel: Sentinel Java has no isolation rules; want kind flow, where it limits concurrency by grade 0")
 	}
-	b := batch{dialect: dialect, kind: kind}
+	b := batch{dialect: dialect, kind: kind, apis: make(map[string]bool)}
+	for _, g := range rules.APIGroup {
+		b.apis[g.Name] = true
+	}
 	if kind == Flow || kind == Gateway {
 		addEntries(&b, kindFlow, rules.Flow, (*writer).flow)
 	}
@@ -278,8 +281,10 @@ func entriesOf(dialect Dialect, kind Kind, rules cordon.Rules) ([]entry, error) 
 
 // batch is the rules of a document on their way into it.
 type batch struct {
-	dialect  Dialect
-	kind     Kind
+	dialect Dialect
+	kind    Kind
+	// apis are the names of the groups of paths.
+	apis     map[string]bool
 	all      []entry
 	problems rule.Problems
 }
@@ -296,7 +301,7 @@ func addEntries[R rule.Rule[R]](b *batch, kind string, rules []R, write func(*wr
 	for _, r := range rules {
 		meta := r.Meta()
 		e := entry{key: ruleKey{kind, meta.ID}, rule: r, match: meta.Resource, nameless: b.kind.nameless(b.dialect), losses: losses{kind: kind, id: meta.ID}}
-		w := writer{dialect: b.dialect, gateway: b.kind == Gateway, l: &e.losses}
+		w := writer{dialect: b.dialect, gateway: b.kind == Gateway, apis: b.apis, l: &e.losses}
 		write(&w, r)
 		e.object = w.o
 		if b.dialect == Java {

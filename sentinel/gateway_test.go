@@ -1,6 +1,7 @@
 package sentinel_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -253,6 +254,40 @@ func TestModes(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, lost)
 	require.Contains(t, string(data), `{"resource":"a","count":30,"resourceMode":1}`)
+}
+
+// TestGatewayRulesOfAPIs: a limit of an API, of which the rules have the paths, is written as one. As a limit of a route Sentinel Java would never apply it.
+func TestGatewayRulesOfAPIs(t *testing.T) {
+	t.Parallel()
+	const flows = `[{"resource":"api","resourceMode":1,"count":1},{"resource":"api","resourceMode":1,"grade":0,"count":2},{"resource":"api","resourceMode":1,"count":3,"paramItem":{"parseStrategy":0}},{"resource":"route","count":4}]`
+	doc, err := sentinel.Decode(sentinel.Gateway, "doc", []byte(flows))
+	require.NoError(t, err)
+	var of []bool
+	for _, e := range doc.Elements {
+		of = append(of, e.OfAPI)
+	}
+	require.Equal(t, []bool{true, true, true, false}, of)
+
+	rules := doc.Rules()
+	rules.APIGroup = []apigroup.Group{{Name: "api", Paths: []apigroup.Path{{Exact: "/a"}}}}
+	data, lost, err := sentinel.Encode(sentinel.Java, sentinel.Gateway, rules)
+	require.NoError(t, err)
+	require.Empty(t, lost)
+	require.Equal(t, 3, strings.Count(string(data), `"resource":"api","resourceMode":1`), "%s", data)
+	require.Equal(t, 1, strings.Count(string(data), `"resource":"route","resourceMode":0`), "%s", data)
+
+	// A rule that matches the name by an expression is for no API, and what stands in a document stays.
+	rules.Flow = []flow.Rule{{Resource: rule.Regex("api"), Also: true, Limit: 1}}
+	data, _, err = sentinel.Encode(sentinel.Java, sentinel.Gateway, cordon.Rules{Flow: rules.Flow, APIGroup: rules.APIGroup})
+	require.NoError(t, err)
+	require.NotContains(t, string(data), `"resourceMode":1`)
+	rules = doc.Rules()
+	rules.Flow[1].Limit, rules.Flow[1].Burst = 5, 5
+	rules.APIGroup = []apigroup.Group{{Name: "route"}}
+	data, _, err = doc.Encode(rules)
+	require.NoError(t, err)
+	require.Contains(t, string(data), `{"resource":"route","count":5}`)
+	require.Equal(t, 3, strings.Count(string(data), `"resourceMode":1`))
 }
 
 // TestGatewayItemStays: what of a value's description is not understood stays where the rule is edited elsewhere.

@@ -27,7 +27,11 @@ func (w *writer) gatewayCommon(m rule.Meta, origin, under string) bool {
 	if under != "" {
 		w.l.omit("under", "gateway rules are for all entrances")
 	}
-	w.o.fill("resourceMode", wholeNode(javaModeRoute))
+	mode := int64(javaModeRoute)
+	if m.Resource.Kind() == rule.ByName && w.apis[m.Resource.Pattern()] {
+		mode = javaModeAPI
+	}
+	w.o.fill("resourceMode", wholeNode(mode))
 	return true
 }
 

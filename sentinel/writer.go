@@ -20,8 +20,10 @@ type writer struct {
 	dialect Dialect
 	// gateway says that the document holds gateway flow rules.
 	gateway bool
-	o       object
-	l       *losses
+	// apis are the names that are those of APIs in it, and of no route.
+	apis map[string]bool
+	o    object
+	l    *losses
 }
 
 func (w *writer) flow(f flow.Rule) {

@@ -72,7 +72,7 @@ func (c *converter) run(file string) error {
 		fmt.Fprintln(c.err, "nothing written: "+d.Verdict())
 		return errBad
 	}
-	parts, lost, err := rulefile.Write(d.Rules, format, c.document == gatewayDocument || c.document == "" && d.Kind == gatewayDocument)
+	parts, lost, err := rulefile.Write(d.Rules, format, c.document == gatewayDocument || c.document == "" && d.Kind == gatewayDocument, d.OfAPIs...)
 	if err != nil {
 		return err
 	}
@@ -84,9 +84,10 @@ func (c *converter) run(file string) error {
 			return err
 		}
 	}
-	complete := d.OK() && len(lost) == 0
+	complete := d.OK()
 	for _, loss := range lost {
 		fmt.Fprintf(c.err, "lost: %v\n", loss)
+		complete = complete && !loss.Omitted
 	}
 	for _, part := range parts {
 		for _, loss := range part.Losses {

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,6 +65,29 @@ func TestConvertThereAndBack(t *testing.T) {
 	r = runCordon(t, "", "convert", "--to", "native", filepath.Join(folder, "breaker.json"))
 	require.Equal(t, exitGood, r.code, r.err)
 	require.Equal(t, native, r.out)
+}
+
+// A gateway rule for an API stays one where its group of paths is in another document; where the other form cannot say so it is listed.
+func TestConvertKeepsRulesOfAPIs(t *testing.T) {
+	const flows = `[{"resource":"api","resourceMode":1,"count":1},{"resource":"api","resourceMode":1,"grade":0,"count":2},{"resource":"route","resourceMode":0,"count":3},{"resource":"api","resourceMode":1,"count":-1}]`
+	r := runCordon(t, flows, "convert", "--kind", "gateway", "--to", "sentinel-java", "-")
+	require.Equal(t, exitBad, r.code, "one is refused")
+	require.Equal(t, 2, strings.Count(r.out, `"resource":"api","resourceMode":1`), r.out)
+	require.Equal(t, 1, strings.Count(r.out, `"resource":"route","resourceMode":0`), r.out)
+	require.NotContains(t, r.err, "lost")
+
+	r = runCordon(t, strings.Replace(flows, "-1}", "7}", 1), "convert", "--kind", "gateway", "--to", "native", "-")
+	require.Equal(t, exitGood, r.code, r.err)
+	require.Contains(t, r.err, `lost: flow (api#1): resource: it is for the API "api"`)
+	require.Contains(t, r.err, `lost: concurrency (api#1): resource: it is for the API "api"`)
+	require.Equal(t, 3, strings.Count(r.err, "lost"), r.err)
+
+	// With the group beside them they come back as they were.
+	r = runCordon(t, r.out+"apiGroup: [{name: api, paths: [{exact: /a}]}]\n", "convert", "--document", "gateway", "--to", "sentinel-java", "-")
+	require.Equal(t, exitGood, r.code, r.err)
+	require.Equal(t, 3, strings.Count(r.out, `"resource":"api","resourceMode":1`), r.out)
+	require.Equal(t, 1, strings.Count(r.out, `"resource":"route","resourceMode":0`), r.out)
+	require.Empty(t, r.err)
 }
 
 func TestConvertWritesAllDocumentsIntoAFolder(t *testing.T) {

@@ -2,8 +2,10 @@ package rulefile
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cordon-go/cordon"
+	"github.com/cordon-go/cordon/apigroup"
 	"github.com/cordon-go/cordon/sentinel"
 )
 
@@ -38,17 +40,33 @@ func (p Part) FileName() string {
 }
 
 // Write writes rules in a form: to one native document, or to as many Sentinel documents as the rules' kinds need, none if there is no rule. With gateway, Java's limits are written for its gateway adapters
-// instead of its services. lost are the rules that belong in no document of the form.
-func Write(rules cordon.Rules, format Format, gateway bool) (parts []Part, lost []sentinel.Loss, err error) {
+// instead of its services; those that ofAPIs names then stay limits of groups of paths. lost are the rules that belong in no document of the form, and in any other form the groups that the rules do not have.
+func Write(rules cordon.Rules, format Format, gateway bool, ofAPIs ...OfAPI) (parts []Part, lost []sentinel.Loss, err error) {
+	groups := slices.Clone(rules.APIGroup)
+	for _, of := range ofAPIs {
+		if slices.ContainsFunc(groups, func(g apigroup.Group) bool { return g.Name == of.Group }) {
+			continue
+		}
+		if format == SentinelJava && gateway {
+			groups = append(groups, apigroup.Group{Name: of.Group})
+			continue
+		}
+		lost = append(lost, sentinel.Loss{Kind: of.Kind, RuleID: of.ID, Field: "resource",
+			Reason: fmt.Sprintf("it is for the API %q, which is not in this document: the rule needs the group of paths of that name beside it", of.Group)})
+	}
 	if format == Native {
 		data, err := cordon.EncodeNative(withoutEmpty(rules))
 		if err != nil {
 			return nil, nil, err
 		}
-		return []Part{{Format: Native, Data: data}}, nil, nil
+		return []Part{{Format: Native, Data: data}}, lost, nil
 	}
 	for _, kind := range kindsNeeded(rules, format, gateway) {
-		data, losses, err := sentinel.Encode(dialectOf(format), kind, rules)
+		written := rules
+		if kind == sentinel.Gateway {
+			written.APIGroup = groups
+		}
+		data, losses, err := sentinel.Encode(dialectOf(format), kind, written)
 		if err != nil {
 			return nil, nil, err
 		}
