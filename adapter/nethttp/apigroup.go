@@ -14,7 +14,7 @@ import (
 // What one of them refuses is refused, and the calls entered before are given back (cordon.Entry.Cancel). All of them end with the same outcome.
 //
 // The path is compared as the client wrote it, escapes included and without query. One that holds escapes, doubled slashes or dots as segments is also compared decoded and cleaned, so that nobody
-// gets around a group by writing %6F for o. Calls of groups are not marked as inbound, so that system rules count a request once. For servers.
+// gets around a group by writing %6F for o. An empty path is /. Calls of groups are not marked as inbound, so that system rules count a request once. For servers.
 func WithAPIGroups() Option {
 	return optionFunc(func(c *config) { c.apiGroups = true })
 }
@@ -25,6 +25,9 @@ func (c *config) groupsOf(eng *cordon.Engine, dst []string, r *http.Request, own
 		return dst
 	}
 	written := r.URL.EscapedPath()
+	if written == "" && r.Method != http.MethodConnect {
+		written = "/" // http://example.com is http://example.com/
+	}
 	names := eng.APIGroups(dst, written)
 	if strings.Contains(written, "%") || strings.Contains(written, "//") || strings.Contains(written, "/.") {
 		for _, name := range eng.APIGroups(nil, plainPath(r.URL.Path)) {

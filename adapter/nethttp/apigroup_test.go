@@ -1,12 +1,20 @@
 package nethttp_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cordon-go/cordon"
@@ -131,6 +139,40 @@ func TestAPIGroupsOfPaths(t *testing.T) {
 	h.ServeHTTP(httptest.NewRecorder(), &http.Request{Method: "GET"})
 }
 
+// A request without a path is one for /, as servers have it; one for a connection has no path.
+func TestAPIGroupsOfNoPath(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t, cordon.Rules{APIGroup: []apigroup.Group{
+		{Name: "root", Paths: []apigroup.Path{{Exact: "/"}}}, pathGroup("all", "/**"), pathGroup("any", "**"), {Name: "regex", Paths: []apigroup.Path{{Regex: "/.*"}}},
+	}})
+	h := nethttp.Middleware(eng, named("route"), nethttp.WithAPIGroups())(http.HandlerFunc(ok))
+	server := httptest.NewServer(h)
+	defer server.Close()
+	send := func(line string) {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = io.WriteString(conn, line+" HTTP/1.1\r\nHost: other.test\r\nConnection: close\r\n\r\n")
+		require.NoError(t, err)
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.Equal(t, 200, res.StatusCode, line)
+	}
+	for i, line := range []string{"GET /", "GET http://other.test", "GET http://other.test?a=b"} {
+		send(line)
+		for _, name := range []string{"root", "all", "regex"} {
+			require.EqualValues(t, i+1, countsOf(eng, name).passed, "%s of %s", line, name)
+		}
+	}
+	for _, line := range []string{"CONNECT other.test:443", "OPTIONS *"} {
+		send(line)
+		for _, name := range []string{"root", "all", "regex"} {
+			require.EqualValues(t, 3, countsOf(eng, name).passed, "%s of %s", line, name)
+		}
+	}
+}
+
 // A group of the resource's own name is the resource: the request is one call of it.
 func TestAPIGroupOfTheOwnName(t *testing.T) {
 	t.Parallel()
@@ -182,6 +224,102 @@ func TestAPIGroupsLookAtRequests(t *testing.T) {
 		require.Equal(t, 200, do("/", "", ""), "what was refused is not counted, and what passed is counted once")
 	}
 	require.Equal(t, 503, do("/", "", ""))
+}
+
+// A request whose connection goes on as something else is a call of its groups until the handler returns; a group that refuses leaves nothing of the route's call behind.
+func TestAPIGroupsOfStreams(t *testing.T) {
+	t.Parallel()
+	rules := twoGroups(100)
+	rules.Concurrency = []flow.ConcurrencyRule{{ID: "one", Resource: rule.Name("orders-api"), Limit: 1}, {ID: "two", Resource: rule.Name("route"), Limit: 2}}
+	rules.System = []system.Rule{{ID: "two", Metric: system.Concurrency, Limit: 2}}
+	eng := newEngine(t, rules)
+	server := httptest.NewServer(nethttp.Middleware(eng, named("route"), nethttp.WithAPIGroups())(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		_, _ = io.Copy(conn, rw)
+	})))
+	defer server.Close()
+	open := func() (net.Conn, int) {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		require.NoError(t, err)
+		_, err = io.WriteString(conn, "GET /orders/1 HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		require.NoError(t, err)
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		return conn, res.StatusCode
+	}
+	conn, status := open()
+	require.Equal(t, 101, status)
+	for range 5 {
+		refused, status := open()
+		require.Equal(t, 503, status)
+		require.NoError(t, refused.Close())
+	}
+	require.EqualValues(t, 1, eng.Snapshot().System.InFlight)
+	route, _ := eng.ResourceSnapshot("route")
+	require.EqualValues(t, 1, route.InFlight)
+	_, err := io.WriteString(conn, "hello")
+	require.NoError(t, err)
+	_, err = io.ReadFull(conn, make([]byte, len("hello")))
+	require.NoError(t, err)
+	// Groups that are gone meanwhile are ended as well.
+	rules.APIGroup = nil
+	_, err = eng.Apply(rules)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
+	require.Eventually(t, func() bool { return eng.Snapshot().System.InFlight == 0 }, 10*time.Second, time.Millisecond)
+	for _, name := range []string{"route", "all", "orders-api"} {
+		s, ok := eng.ResourceSnapshot(name)
+		require.True(t, ok)
+		require.Zero(t, s.InFlight, name)
+	}
+}
+
+// Groups that are edited while requests run leave nothing behind.
+func TestAPIGroupsEditsRace(t *testing.T) {
+	t.Parallel()
+	sets := []cordon.Rules{twoGroups(1e6), twoGroups(0), {}, twoGroups(3)}
+	for i := range sets {
+		sets[i].System = []system.Rule{{ID: "c", Metric: system.Concurrency, Limit: 5}}
+		sets[i].Concurrency = []flow.ConcurrencyRule{{ID: "o", Resource: rule.Name("orders-api"), Limit: 2}, {ID: "r", Resource: rule.Name("route"), Limit: 4}}
+	}
+	eng := newEngine(t, sets[0])
+	h := nethttp.Middleware(eng, named("route"), nethttp.WithAPIGroups())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { runtime.Gosched() }))
+	var passed atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for n := range 200 {
+				if n%20 == i {
+					_, err := eng.Apply(sets[(n/20+i)%len(sets)])
+					assert.NoError(t, err)
+				}
+				if serve(h, []string{"/orders/1", "/search/x", "/other"}[(n+i)%3]).Code == 200 {
+					passed.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.Positive(t, passed.Load())
+	s := eng.Snapshot()
+	require.Zero(t, s.System.InFlight)
+	for _, r := range s.Resources {
+		require.Zero(t, r.InFlight, r.Name)
+		if r.Name == "route" {
+			require.Equal(t, passed.Load(), r.Succeeded)
+		}
+	}
+	_, err := eng.Apply(cordon.Rules{APIGroup: sets[0].APIGroup, System: sets[0].System, Concurrency: sets[0].Concurrency})
+	require.NoError(t, err)
+	for range 10 {
+		require.Equal(t, 200, serve(h, "/orders/1").Code, "no place is lost")
+	}
 }
 
 // A handler that panics has failed for the groups too, and one that ends the goroutine.
