@@ -501,3 +501,56 @@ func TestSystemRulesUnderRace(t *testing.T) {
 	}
 	require.Equal(t, s.System.Rules[0].Blocked+s.System.Rules[1].Blocked, blocked, "each refusal is counted once by rule and once by resource")
 }
+
+// Law 6 for calls that rules of all kinds look at: whichever refuses, nothing is allocated, and what the others had counted is given back, also of names beyond the bound on resources.
+func TestRulesOfAllKindsTogether(t *testing.T) {
+	anyName := rule.Wildcard("r*")
+	rules := Rules{
+		System:      []system.Rule{atOnce("c", 10), {ID: "rate", Metric: system.Rate, Limit: 20}, {ID: "rt", Metric: system.ResponseTime, SlowerThan: time.Hour}, {ID: "cpu", Metric: system.CPU, Limit: 0.9}},
+		Authority:   []authority.Rule{{ID: "a", Resource: anyName, Allow: []string{"shop", "team-*"}, Anonymous: authority.Refuse}},
+		Flow:        []flow.Rule{{ID: "f", Resource: anyName, Limit: 20}, {ID: "f0", Resource: anyName, Limit: 0, Origin: "team-slow", Also: true}},
+		Concurrency: []flow.ConcurrencyRule{{ID: "b", Resource: anyName, Limit: 5}},
+		Breaker:     []breaker.Rule{{ID: "cb", Resource: anyName, Threshold: 0.5, MinCalls: 4, Window: time.Second, Open: time.Second}},
+		Param:       []paramflow.Rule{{ID: "p", Resource: anyName, Param: "arg[0]", Limit: 20, Overrides: []paramflow.Override{{Value: "bad", Limit: 0}}}},
+	}
+	// The names beyond the bound share a resource, which one of these rules of each kind is for.
+	e, clk := newTest(t, rules, WithMaxResources(1), WithSystemReader(newMachine(0.5, 1)))
+	args := map[string][]any{"good": {"good"}, "bad": {"bad"}}
+	var refused *BlockedError
+	enter := func(name, origin, arg string, cost int) error {
+		ent, err := e.Enter(bg, Request{Resource: name, Origin: origin, Args: args[arg], Inbound: true, Cost: cost})
+		ent.Exit(&err)
+		return err
+	}
+	require.NoError(t, e.Do(bg, "other", nop)) // takes the room there is
+	for _, name := range []string{"r1", "r2"} {
+		clk.Advance(time.Minute)
+		for _, c := range []struct {
+			origin, arg string
+			cost        int
+			want        Kind
+		}{
+			{"", "good", 1, KindAuthority}, {"robot", "good", 1, KindAuthority}, {"shop", "good", 11, KindSystem}, {"shop", "good", 6, KindConcurrency}, {"shop", "bad", 1, KindParam}, {"team-slow", "good", 1, KindFlow},
+		} {
+			one := func() {
+				if err := enter(name, c.origin, c.arg, c.cost); !errors.As(err, &refused) || refused.Kind != c.want {
+					t.Errorf("%s: refused by %v, not by a rule on %s", name, err, c.want)
+				}
+			}
+			for range 100 {
+				one()
+			}
+			if !raceEnabled {
+				require.Zero(t, testing.AllocsPerRun(1000, one), "%s, %s", name, c.want)
+			}
+		}
+		for range 20 {
+			require.NoError(t, enter(name, "team-fast", "good", 1), "no call that was refused is counted anywhere")
+		}
+		require.ErrorAs(t, enter(name, "shop", "good", 1), &refused)
+		require.Equal(t, "rate", refused.RuleID)
+		require.Zero(t, e.Snapshot().System.InFlight)
+	}
+	_, ok := e.ResourceSnapshot("r1")
+	require.False(t, ok, "it is one of many")
+}
