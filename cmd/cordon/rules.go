@@ -193,6 +193,9 @@ func (r *rules) historyOf(p place) (rulehistory.History, bool, error) {
 }
 
 func isTerminal(r io.Reader) bool {
+	if i, ok := r.(*interruptible); ok {
+		r = i.in
+	}
 	f, ok := r.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

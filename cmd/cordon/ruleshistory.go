@@ -73,6 +73,10 @@ func (r *rules) list(h rulehistory.History, address string) error {
 		if from == "" {
 			from, changes = "was there before", "–"
 		}
+		if v.Damaged != "" {
+			rows = append(rows, []string{strconv.Itoa(v.Number), "–", "–", "–", "–", "damaged: " + v.Damaged})
+			continue
+		}
 		rows = append(rows, []string{strconv.Itoa(v.Number), v.Time.UTC().Format(time.RFC3339), v.User, strconv.Itoa(v.Bytes), changes, from})
 	}
 	for _, line := range table(p, rows, 1, 2, 4) {

@@ -45,6 +45,8 @@ type Version struct {
 	// Sum is the content's SHA-256 sum, and Bytes its length.
 	Sum   string `json:"sha256"`
 	Bytes int    `json:"bytes"`
+	// Damaged is why nothing is known of the version but its number, "" for all that are well.
+	Damaged string `json:"damaged,omitempty"`
 }
 
 // Default returns the folder of all histories of the user: $XDG_STATE_HOME/cordon/rules, or what stands for that on the system.
@@ -150,7 +152,7 @@ func (h History) drop(number int) {
 	}
 }
 
-// List returns the versions, newest first; none if nothing was ever kept.
+// List returns the versions, newest first; none if nothing was ever kept. One that is damaged is in the list, and hides no other.
 func (h History) List() ([]Version, error) {
 	entries, err := os.ReadDir(h.folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -161,15 +163,17 @@ func (h History) List() ([]Version, error) {
 	}
 	var versions []Version
 	for _, e := range entries {
-		if number, ok := strings.CutSuffix(e.Name(), aboutEnd); !ok || strings.Trim(number, "0123456789") != "" {
+		number, ok := strings.CutSuffix(e.Name(), aboutEnd)
+		n, err := strconv.Atoi(number)
+		if !ok || err != nil || filepath.Base(h.path(n, aboutEnd)) != e.Name() {
 			continue // another file, or one that was not finished
 		}
-		v, err := readAbout(filepath.Join(h.folder, e.Name()))
+		v, err := h.about(n)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // dropped meanwhile
 		}
 		if err != nil {
-			return nil, err
+			v = Version{Number: n, Damaged: err.Error()}
 		}
 		versions = append(versions, v)
 	}
@@ -177,33 +181,38 @@ func (h History) List() ([]Version, error) {
 	return versions, nil
 }
 
-func readAbout(path string) (Version, error) {
-	var v Version
+// about reads what is known of a version.
+func (h History) about(number int) (Version, error) {
+	path := h.path(number, aboutEnd)
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return v, err
+		return Version{}, err
 	}
+	var v Version
 	if err := json.Unmarshal(data, &v); err != nil {
-		return v, fmt.Errorf("%s: %w", path, err)
+		return Version{}, fmt.Errorf("%s: %w", path, err)
+	}
+	if v.Number != number || v.Damaged != "" {
+		return Version{}, fmt.Errorf("%s: it is about version %d", path, v.Number)
 	}
 	return v, nil
 }
 
 // Read returns a version and its data.
 func (h History) Read(number int) (Version, []byte, error) {
-	v, err := readAbout(h.path(number, aboutEnd))
+	v, err := h.about(number)
 	if errors.Is(err, fs.ErrNotExist) {
 		return v, nil, ErrNoVersion
 	}
 	if err != nil {
-		return v, nil, err
+		return v, nil, fmt.Errorf("it is damaged: %w", err)
 	}
 	data, err := os.ReadFile(h.path(number, dataEnd))
 	if err != nil {
 		return v, nil, err
 	}
 	if sumOf(data) != v.Sum {
-		return v, nil, fmt.Errorf("version %d is damaged: %s does not hold what was kept", number, h.path(number, dataEnd))
+		return v, nil, fmt.Errorf("it is damaged: %s does not hold what was kept", h.path(number, dataEnd))
 	}
 	return v, data, nil
 }

@@ -119,8 +119,22 @@ func TestUnfinishedAndDamagedVersions(t *testing.T) {
 	_, _, err = h.Read(3)
 	require.ErrorContains(t, err, "damaged")
 	require.NoError(t, os.WriteFile(h.path(3, aboutEnd), []byte("{"), 0o600))
-	_, err = h.List()
-	require.ErrorContains(t, err, "000003.json")
+	for _, about := range []string{"{", "", "null", "{}", `{"version":1}`, `[]`, `{"version":3,"damaged":"x"}`} {
+		require.NoError(t, os.WriteFile(h.path(3, aboutEnd), []byte(about), 0o600))
+		list, err = h.List() // the others are there all the same
+		require.NoError(t, err)
+		require.Len(t, list, 2)
+		require.Equal(t, 3, list[0].Number)
+		require.Contains(t, list[0].Damaged, "000003.json")
+		_, _, err = h.Read(3)
+		require.ErrorContains(t, err, "damaged")
+		_, data, err := h.Read(1)
+		require.NoError(t, err)
+		require.Equal(t, "x", string(data))
+	}
+	v, err = h.Add(Version{}, []byte("z"))
+	require.NoError(t, err, "what is damaged keeps nobody from pushing")
+	require.Equal(t, 4, v.Number)
 }
 
 // Every document has its own folder, whatever its name.

@@ -77,10 +77,24 @@ func (s *nacosStore) Write(ctx context.Context, data []byte, was Content) error 
 		return fmt.Errorf("%w: %w", ErrConflict, err)
 	}
 	if err != nil {
-		return err
+		return s.look(ctx, data, was, err)
 	}
 	s.settle(ctx, was)
 	return nil
+}
+
+// look finds out what became of a write that failed: where an answer is lost, or nobody waited for it, the document may be stored all the same.
+func (s *nacosStore) look(ctx context.Context, data []byte, was Content, failure error) error {
+	now, err := s.Read(context.WithoutCancel(ctx))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w; whether it is stored cannot be told: %w", failure, err)
+	case now.Sum() == Content{Data: data}.Sum() && now.Sum() != was.Sum():
+		return nil
+	case now.Sum() == was.Sum():
+		return fmt.Errorf("%w; there is still what was there before", failure)
+	}
+	return fmt.Errorf("%w; there is something else by now", failure)
 }
 
 // settle waits until the server no longer answers with what was there before, so that who reads next reads what was written. It gives up without a word: it is written.

@@ -137,6 +137,50 @@ func TestNacosErrors(t *testing.T) {
 	require.NoError(t, s.Write(ctx, []byte("x"), Content{Absent: true}), "it is written")
 }
 
+// Where the answer to a write is lost, what is there tells whether it is stored.
+func TestNacosLooksAfterAFailure(t *testing.T) {
+	lost := errors.New("the connection was lost")
+	for name, c := range map[string]struct {
+		held, says string
+		down       error
+	}{
+		"stored":         {"new", "", nil},
+		"not stored":     {"old", "lost; there is still what was there before", nil},
+		"something else": {"other", "lost; there is something else", nil},
+		"unknown":        {"new", "lost; whether it is stored cannot be told: no route", errors.New("no route")},
+	} {
+		fake := &server{held: []string{c.held}, fails: c.down}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		s := newStore(fake)
+		s.client = lossy{fake, lost}
+		err := s.Write(ctx, []byte("new"), Content{Data: []byte("old")})
+		if c.says == "" {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.ErrorIs(t, err, lost, name)
+		require.ErrorContains(t, err, c.says, name)
+	}
+}
+
+// lossy fails to tell what became of a publish.
+type lossy struct {
+	*server
+	err error
+}
+
+func (l lossy) Publish(context.Context, string, string, []byte, ...nacos.PublishOption) error {
+	return l.err
+}
+
+func (l lossy) Get(ctx context.Context, group, dataID string) (nacos.Content, error) {
+	if ctx.Err() != nil {
+		return nacos.Content{}, ctx.Err()
+	}
+	return l.server.Get(ctx, group, dataID)
+}
+
 func TestOpenNacos(t *testing.T) {
 	a, err := ParseAddress("nacos://ann@127.0.0.1:8848/ns/G/a.yaml")
 	require.NoError(t, err)
