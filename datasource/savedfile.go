@@ -210,17 +210,28 @@ func (s savedFile) write(d *savedDocument) error {
 	}
 	f, err := s.disk.create(dir, s.tempPrefix()+"*"+tempSuffix)
 	if err != nil {
-		return err
+		return nameless(err)
 	}
 	if err := fill(f, head, d.data); err != nil {
 		os.Remove(f.Name())
-		return err
+		return nameless(err)
 	}
 	if err := s.disk.rename(f.Name(), s.path); err != nil {
 		os.Remove(f.Name())
-		return err
+		return nameless(err)
 	}
 	return s.disk.syncFolder(dir)
+}
+
+// nameless takes the temporary file's name out of an error: it is another one at every attempt, while a disk that is full for hours is one failure, told once.
+func nameless(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%s: %w", path.Op, path.Err)
+	}
+	if link, ok := errors.AsType[*os.LinkError](err); ok {
+		return fmt.Errorf("%s: %w", link.Op, link.Err)
+	}
+	return err
 }
 
 // fill writes, syncs and closes the file.

@@ -312,3 +312,37 @@ func FuzzSavedFile(f *testing.F) {
 		require.Equal(t, got, again)
 	})
 }
+
+// What fails at every attempt in the same way says so in the same words, so that it is told once: no name of a temporary file is in them.
+func TestWriteFailsInTheSameWords(t *testing.T) {
+	for what, broken := range map[string]func(*disk){
+		"create": func(d *disk) {
+			d.create = func(string, string) (tempFile, error) { return os.CreateTemp(filepath.Join(os.DevNull, "none"), "*") }
+		},
+		"write": func(d *disk) {
+			create := d.create
+			d.create = func(dir, pattern string) (tempFile, error) {
+				f, err := create(dir, pattern)
+				if err == nil {
+					require.NoError(t, f.Close()) // so that nothing more can be written
+				}
+				return f, err
+			}
+		},
+		"rename": func(d *disk) {
+			rename := d.rename
+			d.rename = func(from, to string) error { return rename(from, filepath.Join(to, "none")) }
+		},
+	} {
+		s := lastGoodIn(t, t.TempDir())
+		require.NoError(t, s.write(savedOf("old")))
+		broken(&s.disk)
+		first, second := s.write(savedOf("new")), s.write(savedOf("new"))
+		require.Error(t, first, what)
+		require.EqualError(t, second, first.Error(), what)
+		require.NotContains(t, first.Error(), tempSuffix, what)
+		saved, err := s.read()
+		require.NoError(t, err, what)
+		require.Equal(t, "old", string(saved.data), what)
+	}
+}

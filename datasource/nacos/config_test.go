@@ -56,9 +56,9 @@ func TestServers(t *testing.T) {
 		{address: "nacos:port", wrong: "invalid port"},
 		{address: "nacos:0", wrong: "there is no port 0"},
 		{address: "nacos:65000", wrong: "there is no port 66000"},
-		{address: "nacos:8848?grpc=x", wrong: `port "x" is no number`},
+		{address: "nacos:8848?grpc=x", wrong: "the port is no number"},
 		{address: "nacos:8848?rpc=1", wrong: "no parameter rpc"},
-		{address: "nacos:8848#x", wrong: "no use for #x"},
+		{address: "nacos:8848#x", wrong: "no use for what follows the #"},
 		{address: "u:p@nacos:8848", wrong: "belong"},
 		{address: "ftp://nacos", wrong: "no scheme ftp"},
 		{address: "http://[::1", wrong: "missing ']' in host"},
@@ -70,6 +70,18 @@ func TestServers(t *testing.T) {
 		}
 		require.NoError(t, err, test.address)
 		require.Equal(t, test.want, s, test.address)
+	}
+}
+
+// What may be a password or a token in an address that is refused is not repeated.
+func TestRefusedAddressesKeepSecrets(t *testing.T) {
+	for _, address := range []string{
+		"ann:s3cret@nacos", "http://ann:s3cret@nacos:8848", "ann:s3cret@nacos:port", "ann:s3cret@[::1", "http://ann:s3cret%zz@nacos",
+		"nacos?token=s3cret", "nacos?grpc=s3cret", "nacos#s3cret",
+	} {
+		_, err := New(Config{Servers: []string{address}})
+		require.ErrorContains(t, err, "nacos: Servers[0]: ", address)
+		require.NotContains(t, err.Error(), "s3cret", address)
 	}
 }
 

@@ -39,12 +39,20 @@ func parseServers(addresses []string, secure bool) ([]server, error) {
 	for i, address := range addresses {
 		s, err := parseServer(address, secure)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("nacos: Servers[%d] %q: %w; want host:port, or a URL as https://host:8443/nacos", i, address, err))
+			errs = append(errs, fmt.Errorf("nacos: Servers[%d]%s: %w; want host:port, or a URL as https://host:8443/nacos", i, shown(address), err))
 			continue
 		}
 		servers = append(servers, s)
 	}
 	return servers, errors.Join(errs...)
+}
+
+// shown is an address as messages repeat it, unless something may be in it that is nobody else's business.
+func shown(address string) string {
+	if strings.ContainsAny(address, "@?#") {
+		return ""
+	}
+	return fmt.Sprintf(" %q", address)
 }
 
 // parseServer reads one address. secure says that there is a TLS configuration.
@@ -59,6 +67,9 @@ func parseServer(address string, secure bool) (server, error) {
 	u, err := url.Parse(full)
 	switch {
 	case err != nil:
+		if shown(address) == "" {
+			return server{}, errors.New("it cannot be read") // the reason repeats parts of it
+		}
 		return server{}, errors.Unwrap(err)
 	case u.Scheme != "http" && u.Scheme != "https":
 		return server{}, fmt.Errorf("no scheme %s", u.Scheme)
@@ -67,7 +78,7 @@ func parseServer(address string, secure bool) (server, error) {
 	case u.User != nil:
 		return server{}, errors.New("user and password do not belong here but in Username and Password")
 	case u.Fragment != "":
-		return server{}, fmt.Errorf("no use for #%s", u.Fragment)
+		return server{}, errors.New("no use for what follows the #")
 	}
 	port, err := portOf(u.Port(), defaultPort)
 	if err != nil {
@@ -103,7 +114,7 @@ func portOf(text string, def int) (int, error) {
 	if text != "" {
 		var err error
 		if port, err = strconv.Atoi(text); err != nil {
-			return 0, fmt.Errorf("port %q is no number", text)
+			return 0, errors.New("the port is no number")
 		}
 	}
 	if port < 1 || port > 65535 {

@@ -36,6 +36,8 @@ var ErrPassword = errors.New("a password does not belong into an address, where 
 func ParseAddress(text string) (Address, error) {
 	before, rest, ok := strings.Cut(text, "://")
 	switch {
+	case !ok && (strings.HasPrefix(text, "nacos:") || strings.HasPrefix(text, "nacos+https:")):
+		return Address{}, errors.New("an address on a server has two slashes after the colon; want " + Form) // what else is in it may be a password
 	case !ok || strings.ContainsAny(before, `/\`):
 		if text == "" {
 			return Address{}, errors.New("an address is missing; want " + Form)
@@ -49,6 +51,9 @@ func ParseAddress(text string) (Address, error) {
 		return Address{}, ErrPassword
 	}
 	rest, query, _ := strings.Cut(rest, "?")
+	if port, ok := strings.CutPrefix(query, "grpc="); query != "" && (!ok || port == "" || strings.Trim(port, "0123456789") != "") {
+		return Address{}, errors.New("what follows the ? is no port of gRPC; want ?grpc=9848, and no more") // it may be a token, so it is not repeated
+	}
 	authority, path, _ := strings.Cut(rest, "/")
 	var a Address
 	if user, hosts, ok := strings.Cut(authority, "@"); ok {

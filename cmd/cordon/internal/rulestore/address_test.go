@@ -29,18 +29,23 @@ func TestAddresses(t *testing.T) {
 
 func TestWrongAddresses(t *testing.T) {
 	for text, says := range map[string]string{
-		"":                           "missing",
-		"etcd://h/a/b/c":             "etcd:// is no place",
-		"nacos://":                   "does not name a document",
-		"nacos://h:1/G/a":            "does not name a document",
-		"nacos://h:1/ns/G/a/b":       "does not name a document",
-		"nacos://h:1//G/a":           "does not name a document",
-		"nacos:///ns/G/a":            "does not name a document",
-		"nacos://@h:1/ns/G/a":        "no user",
-		"nacos://h:1/ns/G/%zz":       "%zz",
-		"nacos://ann:s3cret@h/a/b/c": "CORDON_NACOS_PASSWORD",
-		"nacos://ann:s3cret@h":       "CORDON_NACOS_PASSWORD",
-		"nacos://ann:s3/cr@h/a/b/c":  "CORDON_NACOS_PASSWORD",
+		"":                            "missing",
+		"etcd://h/a/b/c":              "etcd:// is no place",
+		"nacos://":                    "does not name a document",
+		"nacos://h:1/G/a":             "does not name a document",
+		"nacos://h:1/ns/G/a/b":        "does not name a document",
+		"nacos://h:1//G/a":            "does not name a document",
+		"nacos:///ns/G/a":             "does not name a document",
+		"nacos://@h:1/ns/G/a":         "no user",
+		"nacos://h:1/ns/G/%zz":        "%zz",
+		"nacos://ann:s3cret@h/a/b/c":  "CORDON_NACOS_PASSWORD",
+		"nacos://ann:s3cret@h":        "CORDON_NACOS_PASSWORD",
+		"nacos://ann:s3/cr@h/a/b/c":   "CORDON_NACOS_PASSWORD",
+		"nacos:/ann:s3cret@h/a/b/c":   "two slashes",
+		"nacos+https:ann:s3@h/a/b/c":  "two slashes",
+		"nacos://h/a/b/c?token=s3":    "?grpc=9848",
+		"nacos://h/a/b/c?grpc=1&p=s3": "?grpc=9848",
+		"nacos://h/a/b/c?grpc=":       "?grpc=9848",
 	} {
 		_, err := ParseAddress(text)
 		require.ErrorContains(t, err, says, text)
