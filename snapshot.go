@@ -38,13 +38,15 @@ type SourceSnapshot struct {
 	Version string `json:"version"`
 	// Rules is how many rules the source owns, those included that gave way to rules of the same id of another source.
 	Rules int `json:"rules"`
-	// Applied is when the document in force was applied.
-	Applied time.Time `json:"applied"`
+	// Applied is when the document in force was applied; zero, and not in JSON, if none was, as the other times are for never.
+	Applied time.Time `json:"applied,omitzero"`
 	// LastSuccess is when the source last delivered a document that was applied or was in force already.
-	LastSuccess time.Time `json:"lastSuccess"`
+	LastSuccess time.Time `json:"lastSuccess,omitzero"`
 	// LastFailure is when the source last failed, or a document of it was refused; LastError is how, "" if all has been well since.
-	LastFailure time.Time `json:"lastFailure"`
+	LastFailure time.Time `json:"lastFailure,omitzero"`
 	LastError   string    `json:"lastError,omitempty"`
+	// Absent is true while there is no document and none is needed; see datasource.Optional.
+	Absent bool `json:"absent,omitempty"`
 	// Updates counts the documents applied.
 	Updates int64 `json:"updates"`
 	// Failures counts failures of the source and documents refused.
@@ -169,7 +171,7 @@ func (e *Engine) Snapshot() Snapshot {
 		src := SourceSnapshot{
 			Source: h.Source, Version: h.Version, Rules: w.owner.rules.count(), Applied: h.Applied, LastSuccess: h.LastSuccess,
 			LastFailure: h.LastFailure, Updates: h.Updates, Failures: h.Failures, Running: h.Running,
-			Stale: h.Stale, StaleSince: h.StaleSince, LastGood: h.LastGood,
+			Stale: h.Stale, StaleSince: h.StaleSince, LastGood: h.LastGood, Absent: h.Absent,
 		}
 		if h.LastError != nil {
 			src.LastError = h.LastError.Error()

@@ -48,6 +48,14 @@ type Source interface {
 	Watch(ctx context.Context, deliver func(Update)) error
 }
 
+// An Optional is a Source whose document need not exist: a service has documents only of the kinds of rules that it uses. That there is none is no failure as long as there never was one, neither since the start
+// nor in the last-good file: Health.Absent says it, the log does not, and Pump.First waits no longer.
+type Optional interface {
+	Source
+	// Optional reports whether the document need not exist.
+	Optional() bool
+}
+
 // A Debouncer is a Source that knows better than the default how long it must be quiet before its newest document is applied: see PumpOptions.Debounce, which it is the default of. A config centre
 // never delivers half a document, and so may be 0 or less, for none.
 type Debouncer interface {

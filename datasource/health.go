@@ -21,6 +21,8 @@ type Health struct {
 	// LastError is the failure that came after the last success; nil while all is well. What came after what is
 	// decided by the order in which the source spoke, not by how long applying took.
 	LastError error
+	// Absent is true while there is no document and none is needed (Optional): the source has said so, and never had one. It may fail meanwhile.
+	Absent bool
 	// Updates and Failures count applied documents, one from the last-good file included, and failures of the source and its documents.
 	Updates, Failures int64
 	// Stale is true while the document in force is one from the last-good file that the source has not delivered yet since the start. A source that fails later does not
@@ -55,13 +57,36 @@ func (p *Pump) sourceFailed(err error) {
 	err = fmt.Errorf("%s: %w", p.health.Source, err)
 	absent := errors.Is(err, ErrAbsent)
 	p.mu.Lock()
+	if absent && p.optional && !p.had {
+		p.lack()
+		return
+	}
 	p.failed(p.nextSeq(), err)
+	if absent {
+		p.health.Absent = false
+	}
+	quiet := p.health.Absent // nothing of it is in force, and those with documents tell of the outage
 	// A document on its way decides what First says, not the failure that came after it.
 	if (absent || p.health.Stale) && p.pending == nil && !p.offering {
 		p.settle(err)
 	}
 	p.mu.Unlock()
-	p.log.failure(err)
+	if !quiet {
+		p.log.failure(err)
+	}
+}
+
+// lack records that there is no document, and that none is needed. As long as the last-good file has not been read it is not known whether there was one before. The caller holds p.mu, which is unlocked.
+func (p *Pump) lack() {
+	ended := p.health.LastError != nil && !p.health.Absent
+	p.health.Absent, p.health.LastError = true, nil
+	if !p.offering {
+		p.settle(nil)
+	}
+	p.mu.Unlock()
+	if ended {
+		p.log.lacks()
+	}
 }
 
 // failed counts a failure, and shows it unless a newer event is known. The caller holds p.mu.

@@ -126,6 +126,9 @@ func (p *Pump) recallEnded(r recalled) {
 	if r.err != nil {
 		p.lastGoodFailed(r.err)
 	}
+	if r.saved != nil || r.err != nil {
+		p.wasThere()
+	}
 	if r.saved == nil || p.ctx.Err() != nil {
 		return
 	}
@@ -146,11 +149,25 @@ func (p *Pump) recallEnded(r recalled) {
 	p.tellStale(h)
 }
 
+// wasThere notes that there was a document when an earlier process ran: that there is none now is a failure after all, also when the source has said so already.
+func (p *Pump) wasThere() {
+	p.mu.Lock()
+	p.had = true
+	absent := p.health.Absent
+	p.mu.Unlock()
+	if absent {
+		p.sourceFailed(ErrAbsent)
+	}
+}
+
 // restored lets the source's word decide from now on, also that which it has had already.
 func (p *Pump) restored() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.offering = false
+	if p.health.Absent && p.pending == nil {
+		p.settle(nil)
+	}
 	if err := p.health.LastError; err != nil && p.pending == nil && (p.inForce.known || errors.Is(err, ErrAbsent)) {
 		p.settle(err)
 	}

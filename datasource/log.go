@@ -53,6 +53,10 @@ func (l *failureLog) recovery(version string) {
 	l.write(slog.LevelInfo, "source recovered", []slog.Attr{slog.String("version", version)})
 }
 
+func (l *failureLog) lacks() {
+	l.write(slog.LevelInfo, "source recovered, there is no document and none is needed", nil)
+}
+
 // write writes a line unless there were too many. A logger that panics is no reason to stop.
 func (l *failureLog) write(level slog.Level, msg string, attrs []slog.Attr) {
 	if l.logger == nil {

@@ -53,6 +53,9 @@ type Pump struct {
 	// outcome is what First returns as long as no document has been applied.
 	outcome error
 
+	// optional says that there need not be a document, had that there was one: since the start, or in the last-good file. optional is never written after Start.
+	optional, had bool
+
 	// pending is the newest document not yet looked at. There has been one since pendingSince, with the content
 	// it has since pendingChanged.
 	pending                      *delivery
@@ -117,15 +120,17 @@ func newPump(ctx context.Context, src Source, apply func(Document) error, opts P
 		opts.Debounce = cmp.Or(d.Debounce(), -1)
 	}
 	opts = opts.withDefaults()
+	o, ok := src.(Optional)
 	p := &Pump{
-		src:     src,
-		apply:   apply,
-		opts:    opts,
-		clock:   opts.Clock,
-		wake:    make(chan struct{}, 1),
-		settled: make(chan struct{}),
-		done:    make(chan struct{}),
-		health:  Health{Source: nameOf(src), Running: true},
+		optional: ok && o.Optional(),
+		src:      src,
+		apply:    apply,
+		opts:     opts,
+		clock:    opts.Clock,
+		wake:     make(chan struct{}, 1),
+		settled:  make(chan struct{}),
+		done:     make(chan struct{}),
+		health:   Health{Source: nameOf(src), Running: true},
 	}
 	p.log = newFailureLog(opts.Logger, p.health.Source, opts.Clock)
 	p.ctx, p.cancel = context.WithCancel(ctx)
@@ -193,6 +198,7 @@ func (p *Pump) run(body func(), what string) {
 // ErrAbsent. Other failures of the source do not end the wait; they are in the error that ctx ends it with.
 // With the document of a last-good file in force it waits for the source all the same, but any failure of the source ends the wait, and
 // the result is nil whatever ended it: Health tells whether the document is stale, and how the source fails.
+// That there is no document ends the wait without an error if none is needed: see Optional.
 // ErrClosed says that the pump ended before. It must not be called from within apply.
 func (p *Pump) First(ctx context.Context) error {
 	if ctx == nil {
@@ -211,12 +217,24 @@ func (p *Pump) First(ctx context.Context) error {
 	switch {
 	case p.inForce.known:
 		return nil
+	case p.health.Absent && p.isSettled():
+		return nil
 	case p.outcome != nil:
 		return p.outcome
 	case p.health.LastError != nil:
 		return fmt.Errorf("no document yet: %w: %w", cause, p.health.LastError)
 	default:
 		return fmt.Errorf("%s: no document yet: %w", p.health.Source, cause)
+	}
+}
+
+// isSettled reports whether First need not wait.
+func (p *Pump) isSettled() bool {
+	select {
+	case <-p.settled:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -67,7 +67,7 @@ func (w *watching) deliver(u Update) {
 		return
 	}
 	if u.Err == nil {
-		w.delivered = true
+		w.delivered, p.had = true, true
 		u.Document.Saved = time.Time{}
 		p.enqueue(u.Document, sum)
 	}

@@ -124,6 +124,7 @@ func (p *Pump) refused(d delivery, err error) {
 	p.mu.Lock()
 	p.offering = false
 	p.offered = verdict{known: true, sum: d.sum, err: err}
+	p.health.Absent = false
 	p.failed(d.seq, err)
 	if !p.spoken {
 		p.settle(err)
@@ -138,7 +139,7 @@ func (p *Pump) applied(d delivery) {
 	p.offering = false
 	p.inForce = verdict{known: true, sum: d.sum}
 	p.offered = p.inForce
-	p.health.Version = d.doc.Version
+	p.health.Version, p.health.Absent = d.doc.Version, false
 	p.health.Applied = p.wall(p.clock.Now())
 	p.health.Updates++
 	recovered, fresh := p.succeeded(d), p.confirmed()

@@ -66,6 +66,13 @@ func (k Kind) MarshalText() ([]byte, error) {
 	return []byte(k.String()), nil
 }
 
+// ParseKind returns the kind of that name, as UnmarshalText reads it.
+func ParseKind(name string) (Kind, error) {
+	var k Kind
+	err := k.UnmarshalText([]byte(name))
+	return k, err
+}
+
 // UnmarshalText reads a kind by its name or by what Sentinel and its friends call it (degrade, circuitbreaker, hotspot, gw-flow, apiDefinitions ...), in any case.
 func (k *Kind) UnmarshalText(text []byte) error {
 	if kind := wordKinds[fold(string(text))]; kind != 0 {

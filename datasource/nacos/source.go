@@ -15,6 +15,8 @@ type Source struct {
 	// clears is whether there being no document, or nothing in it, is delivered as the document empty.
 	clears bool
 	empty  []byte
+	// optional is whether the document need not exist.
+	optional bool
 }
 
 // A SourceOption adjusts a Source.
@@ -41,6 +43,12 @@ func EmptyIs(document string) SourceOption {
 	return sourceOptionFunc(func(s *Source) { s.clears, s.empty = true, []byte(document) })
 }
 
+// Optional says that the document need not exist: that there is none is no failure as long as there never was one (datasource.Optional). Sentinel's documents are all optional, since apps have only those
+// of the kinds of rules that they use. Default: a document that does not exist is a failure, so that a misspelt name is not taken for a document that is not needed.
+func Optional() SourceOption {
+	return sourceOptionFunc(func(s *Source) { s.optional = true })
+}
+
 // Source returns the source of a document. Nothing is asked of the server until it is watched. A name that the server would not take is an error of Watch.
 func (c *Client) Source(dataID string, opts ...SourceOption) *Source {
 	s := &Source{client: c, key: key{DefaultGroup, dataID}, empty: []byte{}}
@@ -57,6 +65,9 @@ func (s *Source) Name() string { return "nacos:" + s.client.namespace() + "/" + 
 
 // Debounce is datasource.Debouncer's: nothing need wait, since the server holds whole documents only, and a burst of changes is merged while the first of them is being applied.
 func (s *Source) Debounce() time.Duration { return 0 }
+
+// Optional is datasource.Optional's.
+func (s *Source) Optional() bool { return s.optional }
 
 // Watch is datasource.Source's. It returns ErrClosed once the client is closed.
 func (s *Source) Watch(ctx context.Context, deliver func(datasource.Update)) error {
