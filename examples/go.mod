@@ -4,7 +4,11 @@ go 1.26.0
 
 require (
 	github.com/cordon-go/cordon v0.0.0
+	github.com/cordon-go/cordon/adapter/grpc v0.0.0
 	github.com/cordon-go/cordon/datasource/nacos v0.0.0
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1
+	google.golang.org/grpc v1.85.0
+	google.golang.org/protobuf v1.36.12
 )
 
 require (
@@ -18,12 +22,13 @@ require (
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
-	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1 // indirect
-	google.golang.org/grpc v1.85.0 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/natefinch/lumberjack.v2 v2.0.0 // indirect
 )
 
 replace github.com/cordon-go/cordon => ..
 
+replace github.com/cordon-go/cordon/adapter/grpc => ../adapter/grpc
+
 replace github.com/cordon-go/cordon/datasource/nacos => ../datasource/nacos
+
+replace github.com/cordon-go/cordon/extractor/protobuf => ../extractor/protobuf

@@ -391,8 +391,9 @@ func TestPolicyUnderRetries(t *testing.T) {
 		cordongrpc.DialOptions(calls)...)
 	f.connected()
 	f.nodes[1].code.Store(uint32(codes.Unavailable))
-	ctx, picked := cordongrpc.WithPicked(t.Context())
-	for len(picked.Addresses()) < 2 {
+	var picked *cordongrpc.Picked
+	for picked == nil || len(picked.Addresses()) < 2 {
+		var ctx context.Context
 		ctx, picked = cordongrpc.WithPicked(t.Context())
 		_, err := f.Buy(ctx, &shop.Order{})
 		require.NoError(t, err)
