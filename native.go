@@ -2,7 +2,9 @@ package cordon
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cordon-go/cordon/apigroup"
@@ -112,14 +114,19 @@ func section[R rule.Rule[R]](d *Decoded, root *rule.Node, kind, source string) [
 		}
 	}
 	problems.Sort()
+	unknown := make([]bool, len(rules))
+	for i := range rules {
+		unknown[i] = bad[i] && nameless(&list.Items[i], kind, rules[i].Meta().ID, i, problems)
+	}
 	for _, p := range rule.DeriveIDs(kind, rules) {
 		p.Source, p.Position = source, list.Items[p.Index].Locate("id")
 		bad[p.Index] = true
 		problems = append(problems, p)
 	}
 	for i := range problems {
-		if at := problems[i].Index; at >= 0 {
-			problems[i].RuleID = rules[at].Meta().ID
+		if at := problems[i].Index; at >= 0 && !unknown[at] {
+			meta := rules[at].Meta()
+			problems[i].RuleID, problems[i].Resource = meta.ID, meta.Resource
 		}
 	}
 	if kind == "isolation" {
@@ -145,6 +152,21 @@ func section[R rule.Rule[R]](d *Decoded, root *rule.Node, kind, source string) [
 		}
 	}
 	return good
+}
+
+// nameless reports whether nobody can tell which rule a bad one was meant to be: it has no id, and what would give it one is what is wrong, or a key that may be that one misspelt.
+func nameless(item *rule.Node, kind, id string, i int, problems rule.Problems) bool {
+	if id != "" {
+		return false
+	}
+	name := map[string]string{"isolation": "service", "system": "metric", "apiGroup": "name"}[kind]
+	if name == "" {
+		name = "resource"
+	}
+	return item.Kind != rule.Object || item.Field(name) == nil || slices.ContainsFunc(problems, func(p rule.Problem) bool {
+		field, _, _ := strings.Cut(p.Field, ".")
+		return p.Index == i && !p.Warning && (field == "" || field == "id" || field == name)
+	})
 }
 
 // unsaid returns what a written rule leaves to chance though a struct may not: a limit that is not given, which as a struct's zero
@@ -252,6 +274,15 @@ func fromSource(err error, source string) error {
 
 // EncodeNative writes rules as a native document in YAML, which Native reads back to the same rules.
 func EncodeNative(rules Rules) ([]byte, error) {
+	root, err := encodeRules(rules)
+	if err != nil {
+		return nil, err
+	}
+	return root.YAML(), nil
+}
+
+// encodeRules makes a native document of rules.
+func encodeRules(rules Rules) (*rule.Node, error) {
 	root, err := rule.Encode(rules)
 	if err != nil {
 		return nil, err
@@ -269,7 +300,7 @@ func EncodeNative(rules Rules) ([]byte, error) {
 	}
 	version := rule.Field{Key: "cordon", Value: rule.Node{Kind: rule.Number, Text: strconv.Itoa(nativeVersion)}}
 	root.Fields = append([]rule.Field{version}, root.Fields...)
-	return root.YAML(), nil
+	return root, nil
 }
 
 // writeLimit writes a limit of 0 too.

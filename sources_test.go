@@ -119,3 +119,47 @@ func TestNothingButADocumentClearsRulesOfEveryKind(t *testing.T) {
 		require.Len(b.t, w.Report().Removed, 1)
 	})
 }
+
+// Where nobody can tell which rule a bad one was meant to be, each of which nothing else is said may be it: their last good versions stay.
+func TestBadRulesWithoutAName(t *testing.T) {
+	t.Parallel()
+	for kind, c := range map[string]struct {
+		good string
+		bad  []string
+	}{
+		"flow":        {"{resource: a, limit: 5}", []string{"{resource: 5, limit: 5}", "{limit: 5}", "{resourse: a, limit: 5}", "{resource: {regex: (}, limit: 5}", "5", "{id: 5, resource: b, limit: 5}", "{resource: b, limit: 5, idd: a}"}},
+		"concurrency": {"{resource: a, limit: 5}", []string{"{resource: 5, limit: 5}"}},
+		"breaker":     {"{resource: a, threshold: 0.5}", []string{"{threshold: 0.5}"}},
+		"isolation":   {"{service: a}", []string{"{service: []}"}},
+		"param":       {"{resource: a, param: 'arg[0]', limit: 5}", []string{"{resource: null, param: 'arg[0]', limit: 5}"}},
+		"system":      {"{metric: cpu, limit: 0.5}", []string{"{metric: cpux, limit: 0.5}", "{limit: 0.5}", "{metric: 5, limit: 0.5}", "cpu"}},
+		"authority":   {"{resource: a, allow: [x]}", []string{"{allow: [x]}", "{resource: [a], allow: [x]}"}},
+		"apiGroup":    {"{name: a, paths: [{exact: /a}]}", []string{"{paths: [{exact: /a}]}", "{name: 1, paths: [{exact: /a}]}"}},
+	} {
+		for _, bad := range c.bad {
+			e, _ := newTest(t, Rules{})
+			o := &owner{source: "s"}
+			e.owners = append(e.owners, o)
+			for i, text := range []string{c.good, bad} {
+				d, err := Native("s", []byte("cordon: 1\n"+kind+":\n  - "+text+"\n"))
+				require.NoError(t, err)
+				rep := e.apply(o, d, true, rule.Report{Source: "s"})
+				require.True(t, rep.Applied)
+				require.Equal(t, i > 0, len(rep.Problems.Faults()) > 0, "%s: %v", text, rep.Problems)
+				require.Len(t, rep.Kept, i, "%s %s: %v", kind, text, rep.Problems)
+			}
+			require.Equal(t, 1, e.Snapshot().Rules[kind], "%s: %s", kind, bad)
+		}
+	}
+	// A bad rule whose name is known stands for nothing else.
+	e, _ := newTest(t, Rules{})
+	o := &owner{source: "s"}
+	e.owners = append(e.owners, o)
+	for _, text := range []string{"[{resource: a, limit: 5}, {resource: b, limit: 5}]", "[{resource: a, limit: -5}]"} {
+		d, err := Native("s", []byte("cordon: 1\nflow: "+text+"\n"))
+		require.NoError(t, err)
+		e.apply(o, d, true, rule.Report{Source: "s"})
+	}
+	require.Len(t, e.Rules().Flow, 1)
+	require.Equal(t, "a#1", e.Rules().Flow[0].ID)
+}
