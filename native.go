@@ -154,7 +154,7 @@ func section[R rule.Rule[R]](d *Decoded, root *rule.Node, kind, source string) [
 	return good
 }
 
-// nameless reports whether nobody can tell which rule a bad one was meant to be: it has no id, and what would give it one is what is wrong, or a key that may be that one misspelt.
+// nameless reports whether nobody can tell which rule a bad one was meant to be: it has no id, and what would give it one is what is wrong, or missing.
 func nameless(item *rule.Node, kind, id string, i int, problems rule.Problems) bool {
 	if id != "" {
 		return false
@@ -165,7 +165,7 @@ func nameless(item *rule.Node, kind, id string, i int, problems rule.Problems) b
 	}
 	return item.Kind != rule.Object || item.Field(name) == nil || slices.ContainsFunc(problems, func(p rule.Problem) bool {
 		field, _, _ := strings.Cut(p.Field, ".")
-		return p.Index == i && !p.Warning && (field == "" || field == "id" || field == name)
+		return p.Index == i && !p.Warning && field == name
 	})
 }
 

@@ -2,6 +2,7 @@ package system
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -51,6 +52,11 @@ func (r Rule) consequence() string {
 	return "no more are admitted than can be worked on without queueing"
 }
 
-func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+func number(f float64) string {
+	if size := math.Abs(f); f != 0 && (size < 1e-6 || size >= 1e15) {
+		return strconv.FormatFloat(f, 'g', -1, 64) // no hundreds of zeros
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
 
 func percent(share float64) string { return strconv.FormatFloat(share*100, 'g', 6, 64) }
