@@ -17,6 +17,9 @@ import (
 // settle is after which time a server that answered with an older content no longer does.
 const settle = time.Second
 
+// confirmPause is how long to wait before asking again whether what was created is there.
+const confirmPause = 50 * time.Millisecond
+
 // noContent is the MD5 that no content has: servers that compare refuse to replace whatever is there.
 const noContent = "00000000000000000000000000000000"
 
@@ -41,7 +44,8 @@ type publishing struct {
 }
 
 // IfMD5 publishes only over the content that has this MD5 (Content.MD5), and with "" only if there is no document; otherwise the error is
-// a *ConflictError. The server compares and stores in one step. (Some servers of others do not: over them, only what was there when Publish looked is safe.)
+// a *ConflictError. The server compares and stores in one step. Of several that create a document at once, though, it tells each that it has, and stores one: so Publish
+// waits until the server answers with what was created, some tenths of a second, and another content instead is a conflict too, were it only that somebody has changed it by then. (Some servers of others do not: over them, only what was there when Publish looked is safe.)
 func IfMD5(md5 string) PublishOption {
 	return publishOptionFunc(func(p *publishing) { p.guarded, p.want = true, strings.ToLower(md5) })
 }
@@ -84,6 +88,30 @@ func (c *Client) Publish(ctx context.Context, group, dataID string, data []byte,
 	}
 	if err := c.store(ctx, conn, p); err != nil {
 		return c.in(p.key, err)
+	}
+	if p.guarded && p.want == "" {
+		if err := c.confirm(ctx, conn, p); err != nil {
+			return c.in(p.key, err)
+		}
+	}
+	return nil
+}
+
+// confirm looks whether what was created is there, and not what somebody else has created at the same moment: servers compare what they replace, not what they add. Only a reading that says so is
+// a conflict: without one the document is stored, as the server has said.
+func (c *Client) confirm(ctx context.Context, conn *conn, p *publishing) error {
+	ours := sum(string(p.data))
+	for end := c.now() + settle; c.now() < end; {
+		have, err := c.query(ctx, conn, p.key)
+		switch {
+		case err != nil || have.md5 == ours:
+			return nil
+		case have.md5 != "":
+			return p.conflict(have.md5)
+		}
+		if conn.pause(ctx, confirmPause) != nil {
+			return nil
+		}
 	}
 	return nil
 }

@@ -3,7 +3,9 @@ package nacos
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -206,6 +208,55 @@ func TestPublishIfMD5OverServerThatDoesNotCompare(t *testing.T) {
 	})
 }
 
+// Of several who create a document at the same moment one has, also over a server that tells all of them so.
+func TestPublishCreatesOnce(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.server.BlindAdd.Store(true)
+		w.server.Freeze(rules) // what is stored is not answered with at once
+		w.server.Hang("ConfigPublishRequest")
+		errs := make([]error, 5)
+		var all sync.WaitGroup
+		for i := range errs {
+			c := w.client(w.config())
+			all.Go(func() {
+				errs[i] = c.Publish(t.Context(), DefaultGroup, "rules.yaml", fmt.Append(nil, i), IfMD5(""))
+			})
+		}
+		rest(time.Second)
+		w.server.Answer("ConfigPublishRequest")
+		rest(settle / 2)
+		w.server.Thaw(rules)
+		all.Wait()
+		stored := w.server.Document(rules)
+		for i, err := range errs {
+			if fmt.Sprint(i) == stored {
+				require.NoError(t, err)
+				continue
+			}
+			var conflict *ConflictError
+			require.ErrorAs(t, err, &conflict)
+			require.Equal(t, ConflictError{Group: DefaultGroup, DataID: "rules.yaml", Have: sum(stored)}, *conflict)
+		}
+	})
+}
+
+// What is created is created, though nobody can look at it any more.
+func TestPublishCreatesAndServerIsGone(t *testing.T) {
+	for name, then := range map[string]func(*fakenacos.Server){
+		"gone":      func(s *fakenacos.Server) { s.Stop() },
+		"forbidden": func(s *fakenacos.Server) { s.Forbid.Store(true) },
+		"deleted":   func(s *fakenacos.Server) { s.Set(rules, "") },
+	} {
+		inWorld(t, func(t *testing.T, w *world) {
+			c := w.client(w.config())
+			w.server.Freeze(rules)
+			timer := time.AfterFunc(settle/2, func() { then(w.server) })
+			defer timer.Stop()
+			require.NoError(t, c.Publish(t.Context(), DefaultGroup, "rules.yaml", []byte("ours"), IfMD5("")), name)
+		})
+	}
+}
+
 func TestPublishIsNotAnswered(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.client(w.config())
@@ -245,6 +296,7 @@ func TestPublishersCompete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, log: &lines{}}
 		w.server = w.start("a")
+		w.server.Set(rules, "-") // what is changed as soon as it is created counts as a conflict
 		const publishers, rounds = 4, 10
 		done := make(chan int)
 		for p := range publishers {
@@ -271,7 +323,7 @@ func TestPublishersCompete(t *testing.T) {
 		for range publishers {
 			stored += <-done
 		}
-		require.Len(t, w.server.Document(fakenacos.Key{Group: DefaultGroup, DataID: "rules.yaml"}), stored, "no update is lost")
+		require.Len(t, w.server.Document(fakenacos.Key{Group: DefaultGroup, DataID: "rules.yaml"}), 1+stored, "no update is lost")
 		require.Positive(t, stored)
 	})
 }

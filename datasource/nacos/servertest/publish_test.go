@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"errors"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -75,6 +76,37 @@ func TestConflict(t *testing.T) {
 	require.ErrorIs(t, err, nacos.ErrConflict, "it is there")
 	require.NotErrorIs(t, err, datasource.ErrAbsent)
 	require.Equal(t, won[0], f.limit())
+}
+
+// Of several who create one document at once one succeeds, and the others are told so.
+func TestCreateAtOnce(t *testing.T) {
+	s := realServer(t)
+	var writers []*nacos.Client
+	for range 6 {
+		w := connect(t, s.Address())
+		_, err := w.Get(t.Context(), nacos.DefaultGroup, "none") // connects, so that all publish at the same moment
+		require.ErrorIs(t, err, datasource.ErrAbsent)
+		writers = append(writers, w)
+	}
+	for round := range 5 {
+		d := document(t)
+		d.DataID += strconv.Itoa(round)
+		errs := make([]error, len(writers))
+		var wg sync.WaitGroup
+		for i, w := range writers {
+			wg.Go(func() { errs[i] = w.Publish(t.Context(), d.Group, d.DataID, []byte(limited(20+i)), nacos.IfMD5("")) })
+		}
+		wg.Wait()
+		now, err := writers[0].Get(t.Context(), d.Group, d.DataID)
+		require.NoError(t, err)
+		for i, err := range errs {
+			if string(now.Data) == limited(20+i) {
+				require.NoError(t, err)
+			} else {
+				require.ErrorIs(t, err, nacos.ErrConflict)
+			}
+		}
+	}
 }
 
 // Right after a publish servers give out what was before it. Whoever reads often, or reads again, must not go back.

@@ -19,6 +19,8 @@ type Moods struct {
 	Garbage atomic.Bool
 	// NoCAS stores whatever MD5 is asked for, as servers of others do.
 	NoCAS atomic.Bool
+	// BlindAdd tells everybody who adds a document that it is stored, also where somebody else has added it in between, as real servers do.
+	BlindAdd atomic.Bool
 	// SameMD5 says that no document has changed, whatever MD5 a client has.
 	SameMD5 atomic.Bool
 

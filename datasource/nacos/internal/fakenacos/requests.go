@@ -5,6 +5,7 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 
 	auto "github.com/nacos-group/nacos-sdk-go/v2/api/grpc"
 )
@@ -131,6 +132,9 @@ func (s *Server) publish(r request) message {
 	defer s.mu.Unlock()
 	k := r.key()
 	stored := s.documents[k]
+	if r.CasMD5 == strings.Repeat("0", 32) && stored != "" && s.BlindAdd.Load() {
+		return success(nil)
+	}
 	if r.CasMD5 != "" && stored != "" && r.CasMD5 != sum(stored) && !s.NoCAS.Load() {
 		return failure(500, "Cas publish fail, server md5 may have changed.")
 	}
