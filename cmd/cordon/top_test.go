@@ -157,6 +157,7 @@ func services() []isolation.Snapshot {
 			Service: "stock", RuleID: "all", Shadow: true, Out: 1, Quarantines: 1,
 			Instances: []isolation.InstanceSnapshot{{Address: "10.0.3.1:80", State: isolation.Quarantined, Weight: 1}},
 		},
+		{Service: "users", Instances: []isolation.InstanceSnapshot{in("10.0.4.1:80"), {Address: "10.0.4.2:80", State: isolation.Unreachable, Reason: "nobody is connected to it"}}},
 		{Service: "void", Group: "void-write", RuleID: "all"},
 	}
 }
@@ -178,6 +179,9 @@ pay                   FALLBACK, 1 of 1 in service, 1 held              0       0
   10.0.2.1:80         held                                      2      0       0          0
 stock                 1 of 1 in service, 1 would be out                0       0          0                  rule all (shadow), 1 quarantine
   10.0.3.1:80         quarantined                               1      0       0          0
+users                 1 of 1 in service, 1 unreachable              1000       1          2                  no rule
+  10.0.4.2:80         unreachable                               0      0       0          0                  nobody is connected to it
+  10.0.4.1:80         in service                                1   1000       1          2
 mail                  2 of 2 in service                             1000       1          2                  no rule
 void (void-write)     no instances                                     0       0          0                  rule all
 

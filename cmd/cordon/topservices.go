@@ -67,11 +67,15 @@ func ofGroup(service, group string) string {
 	return service + " (" + group + ")"
 }
 
-// serviceState says how many of a service's instances are in service.
+// serviceState says how many of a service's instances are in service, of those that may be called: drained ones may not, and of unreachable ones it says so.
 func serviceState(p *screen.Screen, s isolation.Snapshot) string {
-	listed, in := 0, 0
+	listed, in, unreachable := 0, 0, 0
 	for _, i := range s.Instances {
-		if i.State != isolation.Drained && i.State != isolation.Unreachable {
+		switch i.State {
+		case isolation.Drained:
+		case isolation.Unreachable:
+			unreachable++
+		default:
 			listed, in = listed+1, in+rank(i.Weight > 0)
 		}
 	}
@@ -79,6 +83,9 @@ func serviceState(p *screen.Screen, s isolation.Snapshot) string {
 	text := fmt.Sprintf("%d of %d in service", in, listed)
 	if s.Held > 0 {
 		style, text = screen.Yellow, text+fmt.Sprintf(", %d held", s.Held)
+	}
+	if unreachable > 0 {
+		style, text = screen.Yellow, text+fmt.Sprintf(", %d unreachable", unreachable)
 	}
 	switch {
 	case s.Out > 0 && s.Shadow:
