@@ -196,7 +196,7 @@ func TestDocuments(t *testing.T) {
 			file: "T19.isolation.json",
 			kind: sentinel.Flow,
 			refused: "T19.isolation.json:1:142: the document mixes dialects: element 0 is sentinel-golang's by its key threshold, " +
-				"and element 4 is Sentinel Java's by its key grade; want one dialect per document, or WithDialect",
+				"and element 4 is Sentinel Java's by its key grade; want one dialect per document, or the dialect to be said: java or go",
 		},
 		{
 			file: "T11.degrade.json",

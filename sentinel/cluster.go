@@ -57,3 +57,14 @@ func (r *reader) readCluster(fallback bool) (javaCluster, *reader) {
 	}
 	return c, in
 }
+
+// clustered reports whether the element's rule is one of a cluster.
+func (e *Element) clustered() bool {
+	switch j := e.likeness.(type) {
+	case javaFlowRule:
+		return j.cluster.on
+	case javaParamRule:
+		return j.cluster.on
+	}
+	return false
+}

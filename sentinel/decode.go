@@ -270,7 +270,7 @@ func (d *decoder) tellDialects() error {
 		case teller == nil:
 			teller, d.doc.Dialect = e, e.Dialect
 		case e.Dialect != teller.Dialect:
-			return d.refuse(e.Position, "one dialect per document, or WithDialect",
+			return d.refuse(e.Position, "one dialect per document, or the dialect to be said: java or go",
 				"the document mixes dialects: element %d is %s, and element %d is %s", teller.Index, teller.evidence(), e.Index, e.evidence())
 		}
 	}
@@ -308,7 +308,7 @@ func (d *decoder) tellDialect(e *Element) {
 	case d.doc.Kind.javaOnly():
 		e.Dialect = Java
 	case java != nil && golang != nil:
-		r.faultAt(golang.field.Pos, golang.key.name, "one dialect's keys, or WithDialect",
+		r.faultAt(golang.field.Pos, golang.key.name, "one dialect's keys, or the dialect to be said: java or go",
 			"only sentinel-golang has this key, and only Sentinel Java has %s: the dialect cannot be told", java.key.name)
 	case java != nil:
 		e.Dialect = Java

@@ -12,7 +12,7 @@
 // the best of a file's name and the keys, for tools.
 //
 // Decoder is for Engine.Watch. Decode gives the same per element, with what cordon does not use, so that Document.Encode can write
-// edited rules back without losing it. Encode writes rules of any origin, and lists what the dialect cannot say.
+// edited rules back without losing it. Encode writes rules of any origin, and lists what the dialect cannot say; Document.Losses lists what only the document says.
 //
 // docs/sentinel.md holds the tables: what is read, and where cordon differs on purpose.
 package sentinel

@@ -32,8 +32,6 @@ type Element struct {
 	ID string
 	// Resource is the resource's name or expression, as written; the API's name for API, "" for System.
 	Resource string
-	// OfAPI says that it is a gateway rule for an API, whose paths stand in a document of kind API, and not for a route. The native rule does not say which.
-	OfAPI bool
 	// Rules holds the native rule made of it (one at most, of one kind). It is empty if the element has a fault, or repeats another. A rule's ID is ID; without one
 	// it is left empty, for Engine and rule.DeriveIDs to derive, unless a refused rule of the same document would be left
 	// out of their count: then it is the id derived with that rule counted.
@@ -117,6 +115,48 @@ func (d *Document) Rules() cordon.Rules {
 		all.APIGroup = append(all.APIGroup, r.APIGroup...)
 	}
 	return all
+}
+
+// WithoutRefused returns the document without what was refused: elements with a fault, and limits with a fault among those that an element sets. Encode then writes
+// only what is read without a fault.
+func (d *Document) WithoutRefused() Document {
+	good := *d
+	good.Elements, good.Problems = nil, d.Problems.Warnings()
+	for i := range d.Elements {
+		if e := &d.Elements[i]; e.OK() || e.madeAny() {
+			good.Elements = append(good.Elements, e.withoutRefused())
+		}
+	}
+	return good
+}
+
+// withoutRefused returns the element without the fields that are refused rules by themselves.
+func (e *Element) withoutRefused() Element {
+	good := *e
+	if e.OK() {
+		return good
+	}
+	refused := func(f rule.Field) bool {
+		return slices.ContainsFunc(e.parts, func(p part) bool { return !p.made && fold(p.field) == fold(f.Key) })
+	}
+	inner, node := *ruleNode(e.node), *e.node
+	inner.Fields = slices.DeleteFunc(slices.Clone(inner.Fields), refused)
+	if e.nested {
+		node.Fields = slices.Clone(node.Fields)
+		for i := range node.Fields {
+			if &e.node.Fields[i].Value == ruleNode(e.node) {
+				node.Fields[i].Value = inner
+			}
+		}
+		node.Fields = slices.DeleteFunc(node.Fields, refused) // where the rule does not say it, what is beside it counts
+	} else {
+		node = inner
+	}
+	good.node = &node
+	good.members = slices.DeleteFunc(slices.Clone(e.members), func(m member) bool { return refused(*m.field) })
+	good.parts = slices.DeleteFunc(slices.Clone(e.parts), func(p part) bool { return !p.made })
+	good.Problems = e.Problems.Warnings()
+	return good
 }
 
 // newElement takes an array's element apart. Nothing is judged yet.

@@ -74,7 +74,6 @@ func (r *reader) javaGateway() {
 	only := rule.Match{}
 	j.param, only, j.byParam = r.gatewayParam()
 	r.e.likeness = j
-	r.e.OfAPI = j.mode == javaModeAPI
 	path := j.param.path()
 	switch {
 	case !r.e.OK():

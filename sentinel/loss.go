@@ -29,6 +29,28 @@ func (l Loss) String() string {
 	return b.String()
 }
 
+// Losses lists what matters in the document and is not in the native rules made of it: that a rule is counted by a whole cluster, and that a gateway rule is for an API, whose paths another
+// document has. Document.Encode keeps both, but whoever writes the rules in another form loses them. Options that nobody looks at, and what a dashboard keeps beside a rule, are not
+// listed; Element.Unused has them.
+func (d *Document) Losses() []Loss {
+	var lost []Loss
+	for i := range d.Elements {
+		e := &d.Elements[i]
+		if !e.madeAny() {
+			continue
+		}
+		l := losses{kind: e.parts[0].kind, id: e.parts[0].ruleID}
+		if e.clustered() {
+			l.add("clusterMode", "counted locally until a quota store is configured; clusterMode and clusterConfig are Sentinel Java's own, and are not written")
+		}
+		if j, ok := e.likeness.(javaGatewayRule); ok && j.mode == javaModeAPI {
+			l.add("resource", "it is for the API %q, which is not in this document: the rule needs the group of paths of that name beside it", e.Resource)
+		}
+		lost = append(lost, l.list...)
+	}
+	return lost
+}
+
 // losses collects the losses of one rule.
 type losses struct {
 	kind, id string

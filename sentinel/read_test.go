@@ -405,7 +405,7 @@ func TestWholeDocument(t *testing.T) {
 		{`[{"resource":"r","count":1}] x`, `doc:1:30: unexpected 'x'; want nothing after the document's value`, false},
 		{"[{\"resource\":\"r\",\"count\":1},\n{\"resource\":\"s\",\"threshold\":1}]",
 			"doc:2:1: the document mixes dialects: element 0 is Sentinel Java's by its key count, and element 1 is sentinel-golang's by its key threshold; " +
-				"want one dialect per document, or WithDialect", false},
+				"want one dialect per document, or the dialect to be said: java or go", false},
 	} {
 		_, err := sentinel.Decode(sentinel.Flow, "doc", []byte(test.text))
 		require.EqualError(t, err, test.err, test.text)

@@ -347,7 +347,7 @@ func (r *reader) judgeID(pinned bool, is, want string) {
 		r.warn("id", want, "the id is %s; taken as text", is)
 		return
 	}
-	r.fault("id", want+", or WithDialect", "the id is %s, while the keys are those of %s: the dialect cannot be told", is, r.e.Dialect.sentinel())
+	r.fault("id", want+", or the dialect to be said: java or go", "the id is %s, while the keys are those of %s: the dialect cannot be told", is, r.e.Dialect.sentinel())
 }
 
 func isWhole(text string) bool {

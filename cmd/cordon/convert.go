@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +20,8 @@ func newConvert(s streams) *cobra.Command {
 		Short: "Write the rules of a document in another form",
 		Long: `convert reads a rule document of any form, as check does, and writes its rules
 in another: native, sentinel-java or sentinel-go. What the other form cannot say
-is listed on the standard error. "-" reads the standard input.
+is listed on the standard error. Rules that have the form already stay as they
+are, with all that stands beside them. "-" reads the standard input.
 
 Sentinel keeps each kind of rules in a document of its own. Where the rules need
 several, choose one by --document, or let -o name a folder: all are written
@@ -64,7 +67,7 @@ func (c *converter) run(file string) error {
 	for _, p := range d.Problems {
 		word := "refused"
 		if p.Warning {
-			word = "warning"
+			word, p.Warning = "warning", false // which it would say once more
 		}
 		fmt.Fprintf(c.err, "%s: %v\n", word, p)
 	}
@@ -72,7 +75,7 @@ func (c *converter) run(file string) error {
 		fmt.Fprintln(c.err, "nothing written: "+d.Verdict())
 		return errBad
 	}
-	parts, lost, err := rulefile.Write(d.Rules, format, c.document == gatewayDocument || c.document == "" && d.Kind == gatewayDocument, d.OfAPIs...)
+	parts, lost, err := d.Write(format, c.document == gatewayDocument || c.document == "" && d.Kind == gatewayDocument)
 	if err != nil {
 		return err
 	}
@@ -83,6 +86,9 @@ func (c *converter) run(file string) error {
 		if parts, err = c.choose(parts); err != nil {
 			return err
 		}
+	}
+	if d.Kind != gatewayDocument && len(d.Rules.APIGroup) == 0 && slices.ContainsFunc(parts, forRoutes) {
+		fmt.Fprintln(c.err, "warning: the document has no groups of paths (apiGroup), so each gateway rule is written as one for a route, with resourceMode 0; one that is for an API needs a 1")
 	}
 	complete := d.OK()
 	for _, loss := range lost {
@@ -102,6 +108,11 @@ func (c *converter) run(file string) error {
 		return errBad
 	}
 	return nil
+}
+
+// forRoutes reports whether the document has gateway rules for routes.
+func forRoutes(part rulefile.Part) bool {
+	return part.Kind == gatewayDocument && bytes.Contains(part.Data, []byte(`"resourceMode":0`))
 }
 
 // choose returns the documents to write: the one asked for, or all if they have a place each.

@@ -88,6 +88,36 @@ func TestConvertKeepsRulesOfAPIs(t *testing.T) {
 	require.Equal(t, 3, strings.Count(r.out, `"resource":"api","resourceMode":1`), r.out)
 	require.Equal(t, 1, strings.Count(r.out, `"resource":"route","resourceMode":0`), r.out)
 	require.Empty(t, r.err)
+
+	// Without any group nobody knows which of them are for APIs.
+	r = runCordon(t, "cordon: 1\nflow: [{resource: api, limit: 1, mode: smooth}]\n", "convert", "--document", "gateway", "--to", "sentinel-java", "-")
+	require.Equal(t, exitGood, r.code, r.err)
+	require.Contains(t, r.out, `"resource":"api","resourceMode":0`)
+	require.Contains(t, r.err, "warning: the document has no groups of paths (apiGroup)")
+}
+
+// What only Sentinel Java knows of a rule stays where the rule is written for it again, without the refused rules, and is listed where it is written otherwise.
+func TestConvertKeepsClusters(t *testing.T) {
+	const good = `[
+  {"id":1,"app":"shop","gmtCreate":1700000000000,"resource":"a","count":5,"clusterMode":true,"clusterConfig":{"flowId":7,"thresholdType":1}},
+  {"id":2,"resource":"b","count":6.0,"grade":0,"clusterMode":false,"clusterConfig":{"flowId":8},"remark":"x"}
+]
+`
+	flows := strings.Replace(good, "[", `[{"resource":"bad","count":-1},`, 1)
+	r := runCordon(t, flows, "convert", "--kind", "flow", "--to", "sentinel-java", "-")
+	require.Equal(t, exitBad, r.code, "one is refused")
+	require.Equal(t, good, r.out)
+	require.NotContains(t, r.err, "lost")
+	for _, format := range []string{"native", "sentinel-go"} {
+		r = runCordon(t, flows, "convert", "--kind", "flow", "--to", format, "-o", t.TempDir(), "-")
+		require.Equal(t, exitBad, r.code)
+		require.Contains(t, r.err, "lost: flow (1): clusterMode: counted locally until a quota store is configured", format)
+		require.Equal(t, 1, strings.Count(r.err, "lost"), r.err)
+	}
+	r = runCordon(t, flows, "convert", "--kind", "flow", "--to", "sentinel-java", "--document", "gateway", "-")
+	require.Contains(t, r.err, "lost: flow (1): clusterMode")
+	require.NotContains(t, r.out, "cluster")
+	require.NotContains(t, r.err, "warning: <stdin>:2:3: warning", "a warning is said to be one once")
 }
 
 func TestConvertWritesAllDocumentsIntoAFolder(t *testing.T) {

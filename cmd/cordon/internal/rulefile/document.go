@@ -8,6 +8,7 @@ import (
 
 	"github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/rule"
+	"github.com/cordon-go/cordon/sentinel"
 )
 
 // A Format is whose form a document has.
@@ -35,17 +36,13 @@ type Document struct {
 	Rules cordon.Rules
 	// Problems are the faults of refused rules and of the document, and warnings.
 	Problems rule.Problems
-	// OfAPIs are the good rules of a gateway document that are for groups of paths, which another document has: their kinds, ids, and the groups' names.
-	OfAPIs []OfAPI
 	// Partial says that good rules are put in force although others are refused.
 	Partial bool
 	// Broken says that the document could not be read as a whole; Problems says why.
 	Broken bool
-}
 
-// OfAPI names a rule and the group of paths that it is for.
-type OfAPI struct {
-	Kind, ID, Group string
+	// read is what a Sentinel document was read as; nothing if it could not be read.
+	read []sentinel.Document
 }
 
 // A Line is one good rule: its Kind and ID, and in one Sentence what it means.

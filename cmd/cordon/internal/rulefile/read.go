@@ -155,7 +155,6 @@ func (d *Document) warnOfExtractors(data []byte) {
 func readSentinel(name string, data []byte, dialect sentinel.Dialect, kinds []sentinel.Kind) (*Document, error) {
 	d := &Document{Name: name, Format: Sentinel}
 	all := cordon.Decoded{Partial: true}
-	var elements []sentinel.Element
 	for i, kind := range kinds {
 		if i > 0 {
 			d.Kind += ", "
@@ -164,6 +163,7 @@ func readSentinel(name string, data []byte, dialect sentinel.Dialect, kinds []se
 		read, err := sentinel.Decode(kind, name, data, sentinel.WithDialect(dialect))
 		if err != nil {
 			d.refuse(err)
+			d.read = nil
 			return d, nil
 		}
 		switch read.Dialect {
@@ -175,38 +175,11 @@ func readSentinel(name string, data []byte, dialect sentinel.Dialect, kinds []se
 			d.Format = SentinelCRD
 		}
 		add(&all.Rules, read.Rules())
-		elements = append(elements, read.Elements...)
+		d.read = append(d.read, read)
 		all.Problems = append(all.Problems, read.Problems...)
 	}
 	d.take(all)
-	d.findAPIs(elements)
 	return d, nil
-}
-
-// findAPIs notes which rules are for groups of paths. All rules of a gateway document stand in their lists in the order of its elements.
-func (d *Document) findAPIs(elements []sentinel.Element) {
-	note := func(e *sentinel.Element, kind string, ids []string) {
-		if e.OfAPI && len(ids) > 0 {
-			d.OfAPIs = append(d.OfAPIs, OfAPI{kind, ids[0], e.Resource})
-		}
-	}
-	flow, concurrency, param := ids(d.Rules.Flow), ids(d.Rules.Concurrency), ids(d.Rules.Param)
-	for i := range elements {
-		e := &elements[i]
-		note(e, "flow", flow[:len(e.Rules.Flow)])
-		note(e, "concurrency", concurrency[:len(e.Rules.Concurrency)])
-		note(e, "param", param[:len(e.Rules.Param)])
-		flow, concurrency, param = flow[len(e.Rules.Flow):], concurrency[len(e.Rules.Concurrency):], param[len(e.Rules.Param):]
-	}
-}
-
-// ids returns the rules' ids.
-func ids[R rule.Rule[R]](rules []R) []string {
-	all := make([]string, len(rules))
-	for i, r := range rules {
-		all[i] = r.Meta().ID
-	}
-	return all
 }
 
 // add adds rules to others.

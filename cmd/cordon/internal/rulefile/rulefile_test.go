@@ -124,7 +124,7 @@ func TestWrittenRulesAreReadBack(t *testing.T) {
 	d, err := Read("app.flow.json", []byte(`[{"resource":"a","count":5,"id":1},{"resource":"b","count":3,"grade":0,"id":2}]`), As{})
 	require.NoError(t, err)
 	for _, format := range []Format{Native, SentinelJava, SentinelGo} {
-		parts, lost, err := Write(d.Rules, format, false)
+		parts, lost, err := d.Write(format, false)
 		require.NoError(t, err)
 		require.Empty(t, lost)
 		var rules cordon.Rules
@@ -139,7 +139,7 @@ func TestWrittenRulesAreReadBack(t *testing.T) {
 		}
 		require.Equal(t, d.Rules, rules, format)
 	}
-	parts, lost, err := Write(cordon.Rules{}, SentinelGo, false)
+	parts, lost, err := new(Document).Write(SentinelGo, false)
 	require.NoError(t, err)
 	require.Empty(t, parts)
 	require.Empty(t, lost)
@@ -150,7 +150,7 @@ func TestWrittenValueRulesAreReadBack(t *testing.T) {
 	d, err := Read("app-param-rules", []byte(`[{"id":1,"resource":"a","paramIdx":0,"count":5,"burstCount":2,"paramFlowItemList":[{"object":"7","count":9,"classType":"int"}]}]`), As{})
 	require.NoError(t, err)
 	for format, losses := range map[Format]int{Native: 0, SentinelJava: 0, SentinelGo: 1} {
-		parts, lost, err := Write(d.Rules, format, false)
+		parts, lost, err := d.Write(format, false)
 		require.NoError(t, err)
 		require.Empty(t, lost)
 		require.Len(t, parts, 1)
@@ -173,14 +173,14 @@ func TestIsolationRulesAreWrittenOrLost(t *testing.T) {
 	require.Equal(t, "isolation", d.Lines()[0].Kind)
 	require.Equal(t, "default#1", d.Lines()[0].ID)
 	require.Contains(t, d.Lines()[0].Sentence, "takes instances of {default: true} out of service")
-	parts, lost, err := Write(d.Rules, Native, false)
+	parts, lost, err := d.Write(Native, false)
 	require.NoError(t, err)
 	require.Empty(t, lost)
 	back, err := Read("r.yaml", parts[0].Data, As{})
 	require.NoError(t, err)
 	require.Equal(t, d.Rules, back.Rules)
 	for _, format := range []Format{SentinelJava, SentinelGo} {
-		parts, lost, err := Write(d.Rules, format, false)
+		parts, lost, err := d.Write(format, false)
 		require.NoError(t, err)
 		require.Empty(t, parts)
 		require.Len(t, lost, 1)

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/cordon-go/cordon"
-	"github.com/cordon-go/cordon/apigroup"
 	"github.com/cordon-go/cordon/sentinel"
 )
 
@@ -39,54 +38,60 @@ func (p Part) FileName() string {
 	return p.Kind + ".json"
 }
 
-// Write writes rules in a form: to one native document, or to as many Sentinel documents as the rules' kinds need, none if there is no rule. With gateway, Java's limits are written for its gateway adapters
-// instead of its services; those that ofAPIs names then stay limits of groups of paths. lost are the rules that belong in no document of the form, and in any other form the groups that the rules do not have.
-func Write(rules cordon.Rules, format Format, gateway bool, ofAPIs ...OfAPI) (parts []Part, lost []sentinel.Loss, err error) {
-	groups := slices.Clone(rules.APIGroup)
-	for _, of := range ofAPIs {
-		if slices.ContainsFunc(groups, func(g apigroup.Group) bool { return g.Name == of.Group }) {
-			continue
-		}
-		if format == SentinelJava && gateway {
-			groups = append(groups, apigroup.Group{Name: of.Group})
-			continue
-		}
-		lost = append(lost, sentinel.Loss{Kind: of.Kind, RuleID: of.ID, Field: "resource",
-			Reason: fmt.Sprintf("it is for the API %q, which is not in this document: the rule needs the group of paths of that name beside it", of.Group)})
-	}
+// Write writes the good rules in a form: to one native document, or to as many Sentinel documents as the rules' kinds need, none if there is no rule. With gateway, Java's limits are written for its gateway
+// adapters instead of its services. A document of the same form and kind as the one that was read keeps all that stands there beside the rules. lost are the rules that belong in no document of the form, and what the
+// document that was read says beside its rules and no other form keeps.
+func (d *Document) Write(format Format, gateway bool) (parts []Part, lost []sentinel.Loss, err error) {
 	if format == Native {
-		data, err := cordon.EncodeNative(withoutEmpty(rules))
+		data, err := cordon.EncodeNative(withoutEmpty(d.Rules))
 		if err != nil {
 			return nil, nil, err
 		}
-		return []Part{{Format: Native, Data: data}}, lost, nil
+		return []Part{{Format: Native, Data: data}}, d.leftBehind(nil), nil
 	}
-	for _, kind := range kindsNeeded(rules, format, gateway) {
-		written := rules
-		if kind == sentinel.Gateway {
-			written.APIGroup = groups
+	var kept []*sentinel.Document
+	for _, kind := range kindsNeeded(d.Rules, format, gateway) {
+		encode := func() ([]byte, []sentinel.Loss, error) { return sentinel.Encode(dialectOf(format), kind, d.Rules) }
+		for i := range d.read {
+			if read := &d.read[i]; read.Kind == kind && read.Dialect == dialectOf(format) {
+				good := read.WithoutRefused()
+				encode = func() ([]byte, []sentinel.Loss, error) { return good.Encode(d.Rules) }
+				kept = append(kept, read)
+			}
 		}
-		data, losses, err := sentinel.Encode(dialectOf(format), kind, written)
+		data, losses, err := encode()
 		if err != nil {
 			return nil, nil, err
 		}
 		parts = append(parts, Part{Format: format, Kind: kind.String(), Data: data, Losses: losses})
 	}
+	lost = d.leftBehind(kept)
 	lose := func(kind, id, reason string) {
 		lost = append(lost, sentinel.Loss{Kind: kind, RuleID: id, Omitted: true, Reason: reason})
 	}
-	for _, r := range rules.Isolation {
+	for _, r := range d.Rules.Isolation {
 		lose("isolation", r.ID, "Sentinel has no rules that take instances out of service (its isolation rules limit concurrency)")
 	}
 	if format == SentinelGo {
-		for _, r := range rules.Authority {
+		for _, r := range d.Rules.Authority {
 			lose("authority", r.ID, "sentinel-golang has no rules by origin")
 		}
-		for _, g := range rules.APIGroup {
+		for _, g := range d.Rules.APIGroup {
 			lose("apiGroup", g.ID, "sentinel-golang has no groups of paths")
 		}
 	}
 	return parts, lost, nil
+}
+
+// leftBehind returns what the documents say that were read, but for those that are kept, and the rules do not.
+func (d *Document) leftBehind(kept []*sentinel.Document) []sentinel.Loss {
+	var lost []sentinel.Loss
+	for i := range d.read {
+		if read := &d.read[i]; !slices.Contains(kept, read) {
+			lost = append(lost, read.Losses()...)
+		}
+	}
+	return lost
 }
 
 // withoutEmpty returns the rules without the lists that hold none, which would be written as empty ones.
