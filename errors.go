@@ -73,7 +73,7 @@ type BlockedError struct {
 	// above what the rule can ever let pass, or the origin may not call.
 	RetryAfter time.Duration
 	// Limit is the limit that was hit, in the rule's own unit, and Observed what was seen when it
-	// was: admissions in the interval, cost in flight, a failure ratio or count. Since errors
+	// was: admissions in the interval, cost in flight, a failure ratio or count. Of a smooth rule Limit is the burst, and Observed how many calls of it were in use, a started one as one. Since errors
 	// are shared, Observed is that of the first call refused alike; of a system rule it is about what was measured, and response times are in seconds. For KindParam the limit is that of the value, and Observed is not told: 0.
 	Limit, Observed float64
 	// Kind, RuleID and Resource say which rule refused, where. A call to a resource beyond the

@@ -2,6 +2,7 @@ package cordon
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -345,7 +346,12 @@ func (s *flowState) refuse(l *flow.Limiter, now, retryAfter time.Duration) *Bloc
 	if b := s.refusals.find(retryAfter); b != nil && (!l.Moves() || near(b.Limit, limit)) {
 		return b
 	}
-	return s.refusals.keep(s.refusal(s.rule.ID, limit, l.Usage(now), flow.ErrLimited), retryAfter)
+	observed := l.Usage(now)
+	if s.rule.Mode == flow.Smooth { // what was hit is the burst, of which a started call is one in use
+		limit = float64(max(s.rule.Burst, 1))
+		observed = min(math.Ceil(observed), limit)
+	}
+	return s.refusals.keep(s.refusal(s.rule.ID, limit, observed, flow.ErrLimited), retryAfter)
 }
 
 // near reports whether a limit, which may be one that moves, is within a tenth of the one an error tells of.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,7 +37,10 @@ func TestAPIGroups(t *testing.T) {
 	req, err := http.NewRequest("GET", "http://"+g.addr+"/shop/search/x", nil)
 	require.NoError(t, err)
 	req.Header.Set("X-Client", "robot")
-	require.Equal(t, 403, g.do(req).status)
+	refused := g.do(req)
+	require.Equal(t, 403, refused.status)
+	require.Contains(t, refused.body, "refused by an authority rule")
+	require.True(t, slices.ContainsFunc(g.Status().Events, func(e Event) bool { return e.Kind == "authority" && e.Origin == "robot" }))
 	// The refused ones took nothing from the route's five.
 	for range 3 {
 		require.Equal(t, 200, g.get("/shop/else").status)

@@ -140,17 +140,20 @@ type RouteTimeouts struct {
 	ResponseHeader time.Duration `rule:"responseHeader"`
 }
 
-// Load reads the configuration in the file at path.
+// Load reads the configuration in the file at path, as Parse does. That the password or token of the Nacos server is not where the configuration says is a fault too.
 func Load(path string) (Config, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return Config{}, fmt.Errorf("gateway: reading the configuration: %w", err)
 	}
-	c, err := Parse(path, data)
+	c, node, err := parseNode(path, data)
 	if err != nil {
 		return Config{}, err
 	}
 	c.within(filepath.Dir(path))
+	if problems := located(node, c.Nacos.secretFaults()); len(problems) > 0 {
+		return Config{}, inDocument(path, problems)
+	}
 	return c, nil
 }
 
@@ -170,22 +173,33 @@ func (c *Config) within(folder string) {
 // Parse reads a configuration in YAML or JSON, strictly: what is unknown, of the wrong type or out of range is a fault. The error is
 // rule.Problems, which names every fault with its position; source is what it calls the document.
 func Parse(source string, data []byte) (Config, error) {
+	c, _, err := parseNode(source, data)
+	return c, err
+}
+
+// parseNode is Parse, which returns the document too.
+func parseNode(source string, data []byte) (Config, *rule.Node, error) {
 	node, err := rule.Parse(data)
 	if err != nil {
-		return Config{}, inDocument(source, problemsOf(err))
+		return Config{}, nil, inDocument(source, problemsOf(err))
 	}
 	var c Config
 	problems := rule.Decode(spelledOut(node), &c, "")
 	if len(problems.Faults()) == 0 {
-		problems = append(c.problems(), unweighted(node, c)...)
-		for i := range problems {
-			problems[i].Position = position(node, problems[i].Field)
-		}
+		problems = located(node, append(c.problems(), unweighted(node, c)...))
 	}
 	if len(problems) > 0 {
-		return Config{}, inDocument(source, problems)
+		return Config{}, nil, inDocument(source, problems)
 	}
-	return c, nil
+	return c, node, nil
+}
+
+// located says where in the document the fields are that problems are about.
+func located(doc *rule.Node, problems rule.Problems) rule.Problems {
+	for i := range problems {
+		problems[i].Position = position(doc, problems[i].Field)
+	}
+	return problems
 }
 
 func problemsOf(err error) rule.Problems {

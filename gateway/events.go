@@ -17,6 +17,7 @@ import (
 const (
 	maxChanges  = 256 // newest changes kept: breakers, instances, rules, faults
 	maxRefusals = 256 // kinds of refusals kept
+	maxOrigin   = 100 // bytes of a caller's name that are kept
 )
 
 // Event is something that happened, as the admin handler tells it.
@@ -31,6 +32,8 @@ type Event struct {
 	Resource string `json:"resource,omitempty"`
 	// Route is the route it is about, of isolation: routes may share a resource, and each judges its upstreams by itself.
 	Route string `json:"route,omitempty"`
+	// Origin is the caller of the last refusal, if it was named: its first 100 bytes.
+	Origin string `json:"origin,omitempty"`
 	// Text says what happened in words.
 	Text string `json:"text"`
 	// Count is how often, for refusals: those of one rule at one resource are one event.
@@ -57,9 +60,10 @@ type refusalKey struct {
 }
 
 type refusals struct {
-	last  time.Duration
-	err   *cordon.BlockedError
-	count int64
+	last   time.Duration
+	err    *cordon.BlockedError
+	origin string
+	count  int64
 }
 
 func newEvents(clk clock.Clock, log *limitedLog) *events {
@@ -73,6 +77,7 @@ func (e *events) observer() cordon.Observer {
 func (e *events) block(b cordon.BlockEvent) {
 	key := refusalKey{b.Err.Kind, b.Err.RuleID, b.Err.Resource, b.Shadow}
 	now := e.clk.Now()
+	origin := b.Origin[:min(len(b.Origin), maxOrigin)] // callers choose it
 	e.mu.Lock()
 	r := e.refusals[key]
 	if r == nil {
@@ -80,11 +85,15 @@ func (e *events) block(b cordon.BlockEvent) {
 		r = &refusals{}
 		e.refusals[key] = r
 	}
-	r.last, r.err = now, b.Err
+	r.last, r.err, r.origin = now, b.Err, origin
 	r.count++
 	e.mu.Unlock()
 	if e.log.enabled(slog.LevelInfo) { // a refusal must stay cheap
-		e.log.log(slog.LevelInfo, "request refused", fmt.Sprint(key), slog.Any("reason", b.Err), slog.Bool("shadow", b.Shadow))
+		attrs := []slog.Attr{slog.Any("reason", b.Err), slog.Bool("shadow", b.Shadow)}
+		if origin != "" {
+			attrs = append(attrs, slog.String("origin", origin))
+		}
+		e.log.log(slog.LevelInfo, "request refused", fmt.Sprint(key), attrs...)
 	}
 }
 
@@ -166,7 +175,7 @@ func (e *events) list() []Event {
 	for key, r := range e.refusals {
 		list = append(list, Event{
 			Time: e.clk.Wall(r.last), What: "refused", Kind: key.kind.String(), Rule: key.rule, Resource: key.resource,
-			Text: r.err.Error(), Count: r.count, Shadow: key.shadow,
+			Origin: r.origin, Text: r.err.Error(), Count: r.count, Shadow: key.shadow,
 		})
 	}
 	e.mu.Unlock()

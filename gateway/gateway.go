@@ -31,6 +31,7 @@ type Gateway struct {
 	flight     flight
 	state      atomic.Int32 // a state
 	unrouted   atomic.Int64 // requests that no route took
+	advice     advice
 	close      func() error
 }
 
@@ -55,9 +56,10 @@ func New(cfg Config, opts ...Option) (*Gateway, error) {
 	g := &Gateway{cfg: cfg.withDefaults(), opts: o}
 	g.log = newLimitedLog(o.logger, o.clk)
 	g.events = newEvents(o.clk, g.log)
+	g.advice = advice{clk: o.clk, check: g.advise}
 	engineOpts := []cordon.Option{
 		cordon.WithClock(o.clk), cordon.WithObserver(g.events.observer()),
-		cordon.WithObserver(cordon.Observer{Report: g.warnOfIdleRules}),
+		cordon.WithObserver(cordon.Observer{Report: func(rule.Report) { g.advice.rulesCame() }}),
 		cordon.WithMaxBody(g.cfg.Limits.ParamBodyBytes),
 	}
 	if o.logger != nil {
@@ -79,6 +81,7 @@ func New(cfg Config, opts ...Option) (*Gateway, error) {
 		return nil, errors.Join(err, g.Close())
 	}
 	g.warnOfRegion()
+	g.advice.begin()
 	return g, nil
 }
 
@@ -121,27 +124,23 @@ func (g *Gateway) warn(msg, about string) {
 	g.log.log(slog.LevelWarn, msg, about, slog.String("about", about))
 }
 
-// warnOfIdleRules warns of rules that name a resource no route has: mostly a misspelt name, which would leave a route unprotected.
-func (g *Gateway) warnOfIdleRules(r rule.Report) {
-	if g.eng == nil || r.Source == (ownRules{}).Name() { // still being made, or its own, which are for all
-		return
-	}
+// advise warns of rules that can do nothing here: mostly a misspelt name, which would leave a route unprotected.
+func (g *Gateway) advise() {
 	g.warnOfRules("no route has the resource of these rules", g.idleRules())
 	g.warnOfRules("no route takes requests of these groups", g.idleGroups())
 	g.warnOfRules("requests through the gateway have no origin for these rules: set originHeader, or a route's origin", g.originlessRules())
 	g.warnOfRules("requests through the gateway have no value for these rules", g.valuelessRules())
 }
 
-// warnOfRules warns of rules if there are any.
+// warnOfRules warns of rules if there are any, once as long as they are the same.
 func (g *Gateway) warnOfRules(msg string, rules []string) {
-	if len(rules) == 0 {
-		return
-	}
 	text := strings.Join(rules[:min(len(rules), 10)], ", ")
 	if more := len(rules) - 10; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	g.warn(msg, text)
+	if g.advice.isNews(msg, text) && text != "" {
+		g.warn(msg, text)
+	}
 }
 
 // idleRules returns the rules that name a resource no route has, nor group of paths, as "flow orders (for ordres)".
@@ -185,6 +184,7 @@ func (g *Gateway) shut() error {
 	for _, t := range g.transports {
 		t.CloseIdleConnections()
 	}
+	g.advice.end()
 	err := g.eng.Close()
 	if g.nacos != nil {
 		err = errors.Join(err, g.nacos.Close())
@@ -230,6 +230,9 @@ func (g *Gateway) notReady() []string {
 			}
 			why = append(why, reason)
 		}
+	}
+	for _, name := range g.lacking() {
+		why = append(why, name+": "+noDocuments)
 	}
 	return why
 }

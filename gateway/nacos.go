@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cordon-go/cordon/datasource"
+	"github.com/cordon-go/cordon/rule"
 	"github.com/cordon-go/cordon/sentinel"
 )
 
@@ -48,28 +49,62 @@ type NacosTLS struct {
 }
 
 // Password returns the password, read from where the configuration says; "" if it says nothing.
-func (n Nacos) Password() (string, error) { return secret("password", n.PasswordFile, n.PasswordEnv) }
+func (n Nacos) Password() (string, error) {
+	text, fault := secret("password", n.PasswordFile, n.PasswordEnv)
+	return text, fault.err()
+}
 
 // Token returns the access token, as Password does the password.
-func (n Nacos) Token() (string, error) { return secret("token", n.TokenFile, n.TokenEnv) }
+func (n Nacos) Token() (string, error) {
+	text, fault := secret("token", n.TokenFile, n.TokenEnv)
+	return text, fault.err()
+}
+
+// secretFaults says what keeps the password and the token from being read.
+func (n Nacos) secretFaults() rule.Problems {
+	var f faults
+	for what, from := range map[string][2]string{"password": {n.PasswordFile, n.PasswordEnv}, "token": {n.TokenFile, n.TokenEnv}} { // one of them at most is given
+		if _, fault := secret(what, from[0], from[1]); fault != nil {
+			f.add(fault.field, fault.why.Error(), fault.want)
+		}
+	}
+	return f.list
+}
+
+// A secretFault is why a secret cannot be had: the field that says where it is, what is wrong, and what would be right.
+type secretFault struct {
+	field string
+	why   error
+	want  string
+}
+
+func (f *secretFault) err() error {
+	if f == nil {
+		return nil
+	}
+	return fmt.Errorf("gateway: %s: %w; want %s", f.field, f.why, f.want)
+}
 
 // secret reads what must not stand in a configuration.
-func secret(what, file, variable string) (string, error) {
+func secret(what, file, variable string) (string, *secretFault) {
 	switch {
 	case file != "":
+		fault := &secretFault{"nacos." + what + "File", nil, "a file with the " + what + " in it"}
 		data, err := os.ReadFile(file)
 		if err != nil {
-			return "", fmt.Errorf("gateway: nacos.%sFile: %w", what, err)
+			fault.why = err
+			return "", fault
 		}
 		data = bytes.TrimRight(data, "\r\n")
 		if len(data) == 0 {
-			return "", fmt.Errorf("gateway: nacos.%sFile: %s is empty; want the %s in it", what, file, what)
+			fault.why = fmt.Errorf("%s is empty", file)
+			return "", fault
 		}
 		return string(data), nil
 	case variable != "":
 		value := os.Getenv(variable)
 		if value == "" {
-			return "", fmt.Errorf("gateway: nacos.%sEnv: the environment variable %s is not set; want the %s in it", what, variable, what)
+			return "", &secretFault{"nacos." + what + "Env", fmt.Errorf("the environment variable %s is not set", variable), "the " + what + " in it"}
 		}
 		return value, nil
 	}

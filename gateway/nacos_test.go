@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cordon-go/cordon/clock"
 	"github.com/cordon-go/cordon/datasource"
 	"github.com/cordon-go/cordon/rule"
 	"github.com/cordon-go/cordon/sentinel"
@@ -35,6 +36,8 @@ type stored struct {
 }
 
 func (d *stored) Name() string { return d.name }
+
+func (d *stored) Debounce() time.Duration { return 0 }
 
 func (d *stored) Watch(ctx context.Context, deliver func(datasource.Update)) error {
 	for {
@@ -181,7 +184,77 @@ func TestAppIsNotReadyWithoutItsServer(t *testing.T) {
 	require.Contains(t, ready.body, "shop-degrade-rules: no rules yet")
 	s.document("SENTINEL_GROUP/shop-flow-rules").updates <- datasource.Update{Err: datasource.ErrAbsent}
 	s.document("SENTINEL_GROUP/shop-degrade-rules").updates <- datasource.Update{Err: datasource.ErrAbsent}
+	g.waitFor(func() bool {
+		return strings.Contains(g.adminGet("/readyz").body, "shop in SENTINEL_GROUP: none of the documents")
+	})
+	require.Equal(t, 503, g.adminGet("/readyz").status)
+	s.document("SENTINEL_GROUP/shop-degrade-rules").put("[]")
 	g.waitFor(func() bool { return g.adminGet("/readyz").status == 200 })
+}
+
+// faults #62: an app of which no document exists is mostly a misspelt name, or a server that lost its data: that is told, whenever it turns out. A gateway that has rules of other sources is ready all the same.
+func TestAppWithoutDocuments(t *testing.T) {
+	t.Parallel()
+	absent := datasource.Update{Err: datasource.ErrAbsent}
+	var s store
+	s.document("SENTINEL_GROUP/shopp-flow-rules").updates <- absent
+	s.document("SENTINEL_GROUP/shopp-degrade-rules").updates <- absent
+	var logged safeBuffer
+	g := run(t, parse(t, upstream(t, says("x")), nacosHead, "rules: [{nacos: {app: shopp}}, {file: '"+writeRules(t).File+"'}]"),
+		WithNacos(s.open), WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
+	require.Equal(t, 200, g.adminGet("/readyz").status)
+	told := func() int { return strings.Count(logged.String(), "none of the documents of this app exists") }
+	g.waitFor(func() bool { return told() == 1 })
+	require.Contains(t, logged.String(), "level=WARN")
+	require.Contains(t, texts(g.Status().Events, "warning"), "shopp in SENTINEL_GROUP")
+	require.True(t, g.Status().Engine.Sources[0].Absent)
+
+	// An outage costs no line for documents that there never were.
+	for _, name := range []string{"SENTINEL_GROUP/shopp-flow-rules", "SENTINEL_GROUP/shopp-degrade-rules"} {
+		s.document(name).updates <- datasource.Update{Err: errors.New("connection lost")}
+		s.document(name).updates <- absent
+	}
+	s.document("SENTINEL_GROUP/shopp-flow-rules").put(`[{"resource":"r","count":0}]`)
+	g.waitFor(func() bool { return len(g.Engine().Rules().Flow) == 1 })
+	require.NotContains(t, logged.String(), "connection lost")
+	require.Equal(t, 1, told())
+	s.document("SENTINEL_GROUP/shopp-flow-rules").updates <- absent
+	g.waitFor(func() bool { return strings.Contains(logged.String(), "does not exist") })
+}
+
+// The rules of a start, and of a change that comes in several documents, are checked against the routes once all have come, and what is found is told once.
+func TestAdviceWaitsForAllDocuments(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewManual()
+	var s store
+	rules, groups := s.document("DEFAULT_GROUP/rules"), s.document("DEFAULT_GROUP/groups")
+	rules.put("cordon: 1\nflow: [{id: a, resource: api_o, limit: 1}]\n")
+	groups.put("cordon: 1\napiGroup: [{name: api_o, paths: [{exact: /o}]}]\n")
+	g, err := New(parse(t, "http://127.0.0.1:1", nacosHead, "rules: [{nacos: {dataId: rules}}, {nacos: {dataId: groups}}]"), WithNacos(s.open), WithClock(clk))
+	require.NoError(t, err)
+	defer g.Close()
+	warnings := func() string { return texts(g.Status().Events, "warning") }
+	came := func(n int64) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			sources := g.Status().Engine.Sources
+			return sources[0].Updates+sources[1].Updates == n
+		}, time.Minute, time.Millisecond)
+	}
+	require.Empty(t, warnings())
+	rules.put("cordon: 1\nflow: [{id: a, resource: api_p, limit: 1}]\n")
+	came(3)
+	clk.Advance(adviseAfter / 2)
+	groups.put("cordon: 1\napiGroup: [{name: api_p, paths: [{exact: /p}]}]\n")
+	came(4)
+	clk.Advance(adviseAfter)
+	require.Empty(t, warnings())
+	for i, limit := range []string{"2", "3", "4"} {
+		rules.put("cordon: 1\nflow: [{id: a, resource: api_q, limit: " + limit + "}]\n")
+		came(5 + int64(i))
+		clk.Advance(adviseAfter)
+		require.Equal(t, "no route has the resource of these rules: flow a (for \"api_q\")\n", warnings())
+	}
 }
 
 // faults #66: a gateway whose server is down starts all the same, with the rules it had last, and says so everywhere until the server is back.
@@ -325,6 +398,14 @@ func TestPathsAreRelativeToTheConfiguration(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(lines(
 		"nacos: {servers: ['a:1'], username: u, passwordFile: p, tls: {ca: ca.pem, cert: c.pem, key: /k.pem}}",
 		"rules: [{nacos: {dataId: a}, lastGood: state/a}]", "routes: [{name: a, upstreams: ['http://a']}]")), 0o600))
+	_, err := Load(path)
+	var problems rule.Problems
+	require.ErrorAs(t, err, &problems)
+	require.Len(t, problems, 1)
+	require.Equal(t, rule.Position{Line: 1, Column: 54}, problems[0].Position, "%v", err)
+	require.Equal(t, "nacos.passwordFile", problems[0].Field)
+	require.ErrorContains(t, err, filepath.Join(dir, "p"))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "p"), []byte("s3cret"), 0o600))
 	c, err := Load(path)
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(dir, "p"), c.Nacos.PasswordFile)

@@ -207,10 +207,9 @@ func TestValuelessRules(t *testing.T) {
 	}
 	rules.Param = append(rules.Param, paramflow.Rule{ID: "p7", Resource: rule.Wildcard("n*"), Param: "path.id", Limit: 1})
 	rules.Param = append(rules.Param, paramflow.Rule{ID: "p8", Resource: rule.Name("nowhere"), Param: "query.x", Limit: 1})
-	g, err := New(c)
-	require.NoError(t, err)
-	defer g.Close()
+	g := newSite(t, c)
 	g.Engine().Apply(rules)
+	g.clk.Advance(adviseAfter)
 	var warnings []string
 	for _, e := range g.Status().Events {
 		if e.What == "warning" {

@@ -16,7 +16,7 @@ type RuleSource struct {
 	Format Format `rule:"format"`
 	// Kind is what a Sentinel document's rules are about: flow, breaker, param ... Required there; not for an app, whose documents' names tell it.
 	Kind sentinel.Kind `rule:"kind"`
-	// Dialect is whose form a Sentinel document has: java or go; default: told by each rule's keys.
+	// Dialect is whose form a Sentinel document has: java, go or crd; default: told by the document, and by each rule's keys.
 	Dialect sentinel.Dialect `rule:"dialect"`
 	// LastGood is the file that the newest good document is kept in, so that a gateway that starts while the source cannot be had starts with the rules it had last. For an app it is the
 	// folder of these files. Default: none is kept.

@@ -119,8 +119,8 @@ func (f *faults) ruleSource(at string, r RuleSource) {
 	switch {
 	case r.Format > Sentinel:
 		f.add(at+".format", "no such format", "native or sentinel")
-	case r.Dialect > sentinel.Go:
-		f.add(at+".dialect", "no such dialect", "auto, java or go")
+	case int(r.Dialect) >= len(r.Dialect.Values()):
+		f.add(at+".dialect", "no such dialect", "one of "+strings.Join(r.Dialect.Values(), ", "))
 	case r.Nacos.App != "":
 	case r.Format == Native:
 		if r.Kind != 0 {
@@ -179,6 +179,9 @@ func (d NacosDocument) groupName() string {
 	}
 	return cmp.Or(d.Group, defaultGroup)
 }
+
+// appName names the app whose documents are meant, with their group.
+func (d NacosDocument) appName() string { return d.App + " in " + d.groupName() }
 
 // key tells sources apart: no two entries may name the same one. field is what names it.
 func (r RuleSource) key() (field, key string) {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/cordon-go/cordon"
@@ -35,8 +34,8 @@ type feed struct {
 	kept bool
 	// entry is which of Config.Rules it is of.
 	entry int
-	// optional is the source if its document need not exist, else nil.
-	optional *optional
+	// app is the app that the document is of, nil if it is of none.
+	app *app
 }
 
 // watch takes rules from all that the configuration names, and then the gateway's own.
@@ -82,22 +81,7 @@ func (g *Gateway) awaitRules() {
 
 // await waits for a source's first rules, or for it to say that it need not have any.
 func (g *Gateway) await(ctx context.Context, w *watch) {
-	first, done := context.WithCancel(ctx)
-	defer done()
-	if w.optional != nil {
-		stop := make(chan struct{})
-		var waiting sync.WaitGroup
-		waiting.Go(func() {
-			select {
-			case <-w.optional.absent:
-				done()
-			case <-stop:
-			}
-		})
-		defer waiting.Wait()
-		defer close(stop)
-	}
-	if err := w.First(first); err != nil && !g.mayLack(w) {
+	if err := w.First(ctx); err != nil && !g.mayLack(w) {
 		source := w.source.Name()
 		g.log.log(slog.LevelError, "rules are not in force", source, slog.String("source", source), slog.Any("error", err))
 	}
@@ -106,11 +90,32 @@ func (g *Gateway) await(ctx context.Context, w *watch) {
 // mayLack reports whether it is well that no rules of the source are in force: there is no document and none is needed; or nothing has come of it yet and there was none when the gateway ran
 // before, whose rules of the same entry are in force.
 func (g *Gateway) mayLack(w *watch) bool {
-	if w.optional == nil || w.kept || !w.Report().Time.IsZero() {
+	switch {
+	case w.app == nil:
 		return false
+	case w.Health().Absent:
+		return true
 	}
-	return w.optional.lacks() || slices.ContainsFunc(g.watches, func(o watch) bool { return o.entry == w.entry && o.Health().Stale })
+	return !w.kept && w.Report().Time.IsZero() && slices.ContainsFunc(g.watches, func(o watch) bool { return o.entry == w.entry && o.Health().Stale })
 }
+
+// lacking returns the apps without documents if no rules of any source are in force: such a gateway protects nothing, and nobody may have wanted that.
+func (g *Gateway) lacking() []string {
+	var names []string
+	for i := range g.watches {
+		w := &g.watches[i]
+		if !w.Health().Applied.IsZero() {
+			return nil
+		}
+		if r := g.cfg.Rules[w.entry]; w.app != nil && w.app.isEmpty() && !slices.Contains(names, r.Nacos.appName()) {
+			names = append(names, r.Nacos.appName())
+		}
+	}
+	return names
+}
+
+// noDocuments is what is said of an app whose documents are all absent.
+const noDocuments = "none of the documents of this app exists: is the app, the group or the namespace misspelt, or has the server lost its data?"
 
 // feeds opens the sources in the configuration's order, which is the order in which they come before each other.
 func (g *Gateway) feeds() ([]feed, error) {
@@ -124,6 +129,7 @@ func (g *Gateway) feeds() ([]feed, error) {
 		if err != nil {
 			return nil, fmt.Errorf("gateway: rules[%d].nacos: %w", i, err)
 		}
+		a := &app{none: func() { g.warn(noDocuments, r.Nacos.appName()) }}
 		for _, s := range sources {
 			f := feed{source: s.Source, decode: r.decoder(r.Kind), lastGood: r.LastGood, entry: i}
 			if r.Nacos.App != "" && r.LastGood != "" {
@@ -131,8 +137,7 @@ func (g *Gateway) feeds() ([]feed, error) {
 			}
 			f.kept = exists(f.lastGood)
 			if r.Nacos.App != "" {
-				f.decode, f.optional = r.decoder(s.Kind), newOptional(s.Source, f.kept)
-				f.source = f.optional
+				f.decode, f.source, f.app = r.decoder(s.Kind), a.document(s.Source), a
 			}
 			feeds = append(feeds, f)
 		}

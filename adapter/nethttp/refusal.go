@@ -75,7 +75,11 @@ func WriteRefusal(w http.ResponseWriter, r *http.Request, ref Refusal) {
 	p := Problem{Status: ref.Status}
 	if b := ref.Blocked; b != nil {
 		p.Type = ProblemBlocked
-		p.Title = "Request refused by a " + b.Kind.String() + " rule"
+		article := "a"
+		if b.Kind == cordon.KindAuthority {
+			article = "an"
+		}
+		p.Title = "Request refused by " + article + " " + b.Kind.String() + " rule"
 		p.Kind, p.Rule, p.Resource = b.Kind.String(), b.RuleID, b.Resource
 		if ref.RetryAfter > 0 {
 			p.RetryAfter = wholeSeconds(ref.RetryAfter)

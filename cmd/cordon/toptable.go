@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -149,6 +150,9 @@ func eventLines(p *screen.Screen, events []gateway.Event) []string {
 			line += " " + ofGroup(e.Resource, e.Route) + ":"
 		}
 		line += " " + oneLine(e.Text)
+		if e.Origin != "" && e.Kind == cordon.KindAuthority.String() {
+			line += " (from " + strconv.Quote(shownValue(e.Origin)) + ")"
+		}
 		if e.Count > 1 {
 			line += fmt.Sprintf(" (%d times)", e.Count)
 		}
