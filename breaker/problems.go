@@ -92,7 +92,7 @@ func (r Rule) checkWindow(c *checker) {
 		checkRange(c, "minCalls", r.MinCalls, 1, maxCount)
 		return
 	}
-	const want = "leave it out, or another trip"
+	const want = "it left out, or another trip"
 	if r.Window != 0 {
 		c.stray("window", r.Trip, want)
 	}
@@ -110,7 +110,7 @@ func (r Rule) checkOpenTime(c *checker) {
 	setDefault(&open, defaultOpen)
 	if r.MaxOpen > 0 && r.MaxOpen < open {
 		c.fault("maxOpen", fmt.Sprintf("%s is less than the open time, %s", text(r.MaxOpen), text(open)),
-			fmt.Sprintf("at least %s, or leave it out", text(open)))
+			fmt.Sprintf("at least %s, or it left out", text(open)))
 	} else {
 		checkRange(c, "maxOpen", r.MaxOpen, minOpen, maxOpen)
 	}

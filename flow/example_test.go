@@ -100,5 +100,5 @@ func ExampleRule() {
 	// Output:
 	// at most 25 calls in any 2s, the rest is refused
 	// one call every 20ms, what would wait longer than 500ms is refused
-	// maxWait: has no meaning for mode reject; want leave it out, or set mode: pace or warmUpPace
+	// maxWait: has no meaning for mode reject; want it left out, or mode: pace or warmUpPace
 }

@@ -61,7 +61,7 @@ func (c *checks) duration(field string, d, low, high time.Duration) {
 // stray refuses an option that the mode does not look at.
 func (c *checks) stray(field string, set bool, m Mode, fits string) {
 	if set {
-		c.fault(field, "leave it out, or set mode: "+fits, "has no meaning for mode %s", m)
+		c.fault(field, "it left out, or mode: "+fits, "has no meaning for mode %s", m)
 	}
 }
 
@@ -150,7 +150,7 @@ func (r Rule) checkMemory(c *checks, per time.Duration) {
 		c.fault("memory", "one of the two", "cannot be combined with related, which compares with a fixed limit")
 	}
 	if r.Limit != 0 {
-		c.warn("limit", "leave it out", "is not looked at where memory is set")
+		c.warn("limit", "it left out", "is not looked at where memory is set")
 	}
 	c.limit("memory.lowLimit", m.LowLimit, per)
 	if !(m.HighLimit > 0 && m.HighLimit < m.LowLimit) {

@@ -40,7 +40,7 @@ func (c *checks) duration(field string, d, low, high time.Duration) {
 // stray refuses an option that the mode does not look at.
 func (c *checks) stray(field string, set bool, m Mode, fits string) {
 	if set {
-		c.fault(field, "leave it out, or set mode: "+fits, "has no meaning for mode %s", m)
+		c.fault(field, "it left out, or mode: "+fits, "has no meaning for mode %s", m)
 	}
 }
 

@@ -41,14 +41,14 @@ func (r Rule) Problems() []rule.Problem {
 	} else {
 		c.limit(r)
 		if r.SlowerThan != 0 {
-			c.fault("slowerThan", "leave it out, or set metric: responseTime", "has no meaning for metric %s", r.Metric)
+			c.fault("slowerThan", "it left out, or metric: responseTime", "has no meaning for metric %s", r.Metric)
 		}
 	}
 	switch {
 	case int(r.Admission) >= len(admissionNames):
 		c.fault("admission", "bbr or refuse", "%d is unknown", uint8(r.Admission))
 	case r.Admission != BBR && !r.reads():
-		c.fault("admission", "leave it out, or set metric: cpu or load", "has no meaning for metric %s, whose limit is never passed", r.Metric)
+		c.fault("admission", "it left out, or metric: cpu or load", "has no meaning for metric %s, whose limit is never passed", r.Metric)
 	}
 	return c
 }
@@ -64,7 +64,7 @@ func (c *checks) slowerThan(r Rule) {
 		c.fault("slowerThan", "1µs to 1h", "%s is out of range", rule.DurationText(r.SlowerThan))
 	}
 	if r.Limit != 0 {
-		c.fault("limit", "leave it out, and set slowerThan", "has no meaning for metric responseTime")
+		c.fault("limit", "it left out, and slowerThan in its place", "has no meaning for metric responseTime")
 	}
 }
 
