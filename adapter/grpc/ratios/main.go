@@ -18,7 +18,7 @@ func main() {
 	flag.Parse()
 
 	var results []Result
-	for _, group := range []func(int, time.Duration) ([]Result, error){unary} {
+	for _, group := range []func(int, time.Duration) ([]Result, error){unary, picks} {
 		rs, err := group(max(*rounds, 40), *round)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "ratios:", err)
