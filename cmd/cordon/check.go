@@ -30,7 +30,7 @@ Resources of Kubernetes say it themselves, and an object is cordon's own.
 It ends with exit code 0 when every rule is good (there may be warnings), 1 when
 a rule or a document is refused, and 2 when a file cannot be read or it cannot
 be told what is in it.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: arguments(1, -1),
 		RunE: func(_ *cobra.Command, files []string) error {
 			c.screen = screen.New(s.out)
 			c.in, c.out, c.err = s.in, s.out, s.err
@@ -46,7 +46,7 @@ be told what is in it.`,
 func addAs(flags *pflag.FlagSet, as *rulefile.As) {
 	flags.StringVar(&as.Format, "format", "", "the form of the documents: native or sentinel")
 	flags.StringVar(&as.Kind, "kind", "", "what the Sentinel documents are about: "+rulefile.Kinds())
-	flags.StringVar(&as.Dialect, "dialect", "", "whose form the Sentinel documents have: java or go")
+	flags.StringVar(&as.Dialect, "dialect", "", "whose form the Sentinel documents have: java, go or crd")
 }
 
 // checker checks documents.
@@ -120,8 +120,8 @@ func printProblems(p *screen.Screen, d *rulefile.Document) {
 
 // totals adds documents up.
 type totals struct {
-	documents, good, refused, warnings int
-	bad                                bool
+	documents, whole, good, refused, warnings int // whole counts documents that are refused for what is no rule
+	bad                                       bool
 }
 
 func (t *totals) add(d *rulefile.Document) {
@@ -129,12 +129,19 @@ func (t *totals) add(d *rulefile.Document) {
 	t.good += d.Good()
 	t.refused += d.Refused()
 	t.warnings += len(d.Problems.Warnings())
+	if d.Broken || !d.OK() && d.Refused() == 0 {
+		t.whole++
+	}
 	t.bad = t.bad || !d.OK()
 }
 
 // String is the last line of a check of several documents.
 func (t totals) String() string {
-	return fmt.Sprintf("%d documents: %d rules good, %d refused, %d warnings", t.documents, t.good, t.refused, t.warnings)
+	text := fmt.Sprintf("%d documents: %s good, %d refused, %s", t.documents, plural(int64(t.good), "rule"), t.refused, plural(int64(t.warnings), "warning"))
+	if t.whole > 0 {
+		text += "; " + plural(int64(t.whole), "document") + " refused as a whole"
+	}
+	return text
 }
 
 // documentJSON is a document as check --json prints it.

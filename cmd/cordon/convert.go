@@ -31,7 +31,7 @@ Java's gateway adapters keep them; so are those that come from such a document.
 It ends with exit code 0 when every rule was written (parts of it may be lost,
 which is listed), 1 when a rule or the document was refused or a rule could not
 be written, and 2 when a file cannot be read or written.`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1, 1),
 		RunE: func(_ *cobra.Command, files []string) error { return c.run(files[0]) },
 	}
 	flags := cmd.Flags()

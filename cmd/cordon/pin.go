@@ -28,7 +28,7 @@ top" shows both. The gateway's configuration must say adminWrite: true.
 
 It ends with exit code 0 when it is done, 1 when the gateway refuses, and 2 when
 there is no gateway at that address.`,
-		Args: cobra.ExactArgs(3),
+		Args: arguments(3, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("for") && p.pin.For <= 0 {
 				return fmt.Errorf("--for is %v, want a time above 0", p.pin.For)
@@ -52,7 +52,7 @@ requests back by and by.
 
 It ends with exit code 0 when it is done, 1 when the gateway refuses, and 2 when
 there is no gateway at that address.`,
-		Args: cobra.ExactArgs(2),
+		Args: arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.pin.Service, p.pin.Address = args[0], args[1]
 			return p.run(cmd.Context())

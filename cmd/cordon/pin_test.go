@@ -63,7 +63,7 @@ func TestPinsThatAreRefused(t *testing.T) {
 		{exitBad, `instance "http://10.0.0.3" of service "orders": isolation: no such instance`, []string{"pin", "orders", "http://10.0.0.3", "out", "--admin", admin}},
 		{exitBad, `want in or out`, []string{"pin", "orders", "http://10.0.0.1:9000", "off", "--admin", admin}},
 		{exitMisuse, "--for is 0s, want a time above 0", []string{"pin", "orders", "http://10.0.0.1:9000", "out", "--for", "0s", "--admin", admin}},
-		{exitMisuse, "accepts 3 arg(s), received 2", []string{"pin", "orders", "http://10.0.0.1:9000"}},
+		{exitMisuse, "2 arguments given; want cordon pin SERVICE ADDRESS", []string{"pin", "orders", "http://10.0.0.1:9000"}},
 		{exitMisuse, "asking the gateway", []string{"pin", "orders", "http://10.0.0.1:9000", "out", "--admin", gone.URL}},
 		{exitMisuse, "answers 500", []string{"pin", "orders", "http://10.0.0.1:9000", "out", "--admin", other.URL}},
 	} {

@@ -92,9 +92,9 @@ func (r *rules) at(text string) (place, error) {
 	return place{a, store}, err
 }
 
-// logger tells of what goes wrong while a document is watched.
+// logger tells of what goes wrong while a document is watched, and that it is well again.
 func (r *rules) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(r.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return slog.New(slog.NewTextHandler(r.err, nil))
 }
 
 // A side is a document that was read to be compared.

@@ -378,8 +378,8 @@ func TestHistoryAndRollback(t *testing.T) {
 		"history TARGET 0":                       `"0" is no version`,
 		"history etcd://h":                       "etcd:// is no place",
 		"push --yes --version 9 TARGET":          "version 9 of " + target + ": no such version",
-		"push --yes TARGET":                      "accepts 2 arg(s)",
-		"push --yes --version 1 f TARGET":        "accepts 1 arg(s)",
+		"push --yes TARGET":                      "1 argument given; want cordon rules push {FILE | --version N} ADDRESS",
+		"push --yes --version 1 f TARGET":        "2 arguments given; want cordon rules push",
 		"history --history none TARGET":          "none",
 		"push --history none --version 1 TARGET": "needs a history",
 	} {
@@ -478,6 +478,8 @@ func TestRulesWatch(t *testing.T) {
 		shows("limit is raised from 1 to 2")
 		p.s.changes <- nil
 		require.Eventually(t, func() bool { return strings.Contains(errs.String(), "connection refused") }, 30*time.Second, time.Millisecond)
+		p.s.changes <- []byte(strings.ReplaceAll(oneRule, "limit: 1", "limit: 2")) // it is there again as it was
+		require.Eventually(t, func() bool { return strings.Contains(errs.String(), "source recovered") }, 30*time.Second, time.Millisecond)
 		p.s.changes <- []byte("cordon: 1\nflwo: []\n")
 		shows("flwo")
 		p.s.changes <- []byte(strings.ReplaceAll(oneRule, "limit: 1", "limit: 3"))
@@ -491,8 +493,10 @@ func TestRulesWatch(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 		require.Len(t, lines, 4)
 		for _, line := range lines {
-			var d diffJSON
+			var d watchJSON
 			require.NoError(t, json.Unmarshal([]byte(line), &d))
+			require.False(t, d.Time.IsZero())
+			require.NotEmpty(t, d.Version)
 		}
 	}
 }

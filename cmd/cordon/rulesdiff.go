@@ -22,7 +22,7 @@ ids; the documents may have different forms. "-" reads the standard input.
 
 It ends with exit code 0 when no rule differs, 1 when one does or a document is
 refused, and 2 when a document cannot be had or it cannot be told what is in it.`,
-		Args: cobra.ExactArgs(2),
+		Args: arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return r.diff(cmd.Context(), args[0], args[1]) },
 	}
 	cmd.Flags().BoolVar(&r.json, "json", false, "print JSON")
@@ -128,6 +128,8 @@ func (d difference) verdict() string {
 		return "the same, byte for byte"
 	case d.after.broken():
 		return d.after.document.Verdict()
+	case d.Same() && d.before.content.Absent:
+		return "a document without rules, where there was none"
 	case d.Same():
 		return "no rule changes, only how it is written: " + plural(int64(d.Unchanged), "rule") + " the same"
 	}

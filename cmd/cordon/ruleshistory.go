@@ -23,7 +23,7 @@ newest ` + strconv.Itoa(rulehistory.Most) + ` of each document are kept, in $XDG
 
 It ends with exit code 0 when it has listed or printed, and 2 when there is no
 such version, or it cannot be read.`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: arguments(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			a, err := rulestore.ParseAddress(args[0])
 			if err != nil {

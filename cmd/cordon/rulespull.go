@@ -20,7 +20,7 @@ it holds is said on the standard error.
 
 It ends with exit code 0 when it has the document, whatever is in it, and 2 when
 it cannot be had or written.`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return r.pull(cmd.Context(), args[0], output) },
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the file to write to, instead of the standard output")

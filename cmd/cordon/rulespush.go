@@ -36,9 +36,9 @@ is refused, the answer was no, or somebody else changed it; and 2 when something
 cannot be read, written or reached.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if p.version != 0 {
-				return cobra.ExactArgs(1)(cmd, args)
+				return arguments(1, 1)(cmd, args)
 			}
-			return cobra.ExactArgs(2)(cmd, args)
+			return arguments(2, 2)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.screen = screen.New(r.out)

@@ -20,12 +20,12 @@ func (r *rules) watchCommand() *cobra.Command {
 		Use:   "watch ADDRESS",
 		Short: "Show every change of a document as it comes, until Ctrl-C",
 		Long: `watch shows what a document holds, and then every change of it as "rules diff" does,
-until it gets SIGINT or SIGTERM. That it cannot be reached for a while is told on
-the standard error, and waited for.
+until it gets SIGINT or SIGTERM. That it cannot be reached for a while, or is
+deleted, is told on the standard error, and so is that this has ended.
 
 It ends with exit code 0 when it was told to, and 2 when the document cannot be
 watched.`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return r.watch(cmd.Context(), args[0]) },
 	}
 	cmd.Flags().BoolVar(&r.json, "json", false, "print a JSON object a line for each change")
@@ -72,7 +72,7 @@ func (w *watcher) take(d datasource.Document) error {
 	change := compare(&w.last, &now)
 	if w.json {
 		var line []byte
-		if line, err = json.Marshal(change.toJSON()); err == nil {
+		if line, err = json.Marshal(watchJSON{w.clock.Wall(w.clock.Now()).UTC(), d.Version, change.toJSON()}); err == nil {
 			_, err = fmt.Fprintf(w.out, "%s\n", line)
 		}
 	} else {
@@ -95,6 +95,14 @@ func (w *watcher) take(d datasource.Document) error {
 		w.last = side{name: now.name, content: now.content, document: &shown}
 	}
 	return nil
+}
+
+// watchJSON is a change as watch --json prints it.
+type watchJSON struct {
+	// Time is when it came, and Version what the document's version is called.
+	Time    time.Time `json:"time"`
+	Version string    `json:"version"`
+	diffJSON
 }
 
 // usable reports whether who follows a document takes rules from this one.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -54,6 +55,17 @@ func execute(ctx context.Context, root *cobra.Command, args []string, s streams)
 		return exitBad
 	}
 	return exitMisuse
+}
+
+// arguments takes so many arguments, any number where most is negative. The error says what they are.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && (most < 0 || len(args) <= most) {
+			return nil
+		}
+		_, wants, _ := strings.Cut(cmd.Use, " ")
+		return fmt.Errorf("%s given; want %s %s", plural(int64(len(args)), "argument"), cmd.CommandPath(), wants)
+	}
 }
 
 // newRoot returns the command with all its subcommands.

@@ -60,7 +60,7 @@ func TestMisuseEndsWithTwoAndSaysHowToUse(t *testing.T) {
 		{[]string{"nosuch"}, `unknown command "nosuch"`},
 		{[]string{"demo", "now"}, `unknown command "now" for "cordon demo"`},
 		{[]string{"demo", "--fast"}, "unknown flag: --fast; see cordon demo --help"},
-		{[]string{"check"}, "requires at least 1 arg"},
+		{[]string{"check"}, "0 arguments given; want cordon check FILE..."},
 		{[]string{"top", "--interval", "1ms"}, "--interval is 1ms, want at least 100ms"},
 		{[]string{"top", "--admin", "ftp://x"}, "want host:port"},
 	} {

@@ -164,29 +164,46 @@ func eventLines(p *screen.Screen, events []gateway.Event) []string {
 	return lines
 }
 
-// ruleStates says how a resource's rules stand: what a limit is used, what a breaker does.
+// ruleStates says how a resource's rules stand: what a limit is used, what a breaker does. Rules of several kinds with one id, which mostly nobody chose, are told apart by their kinds.
 func ruleStates(p *screen.Screen, states []cordon.RuleSnapshot) string {
+	kinds := map[string]string{}
+	several := map[string]bool{}
+	for _, r := range states {
+		if kind, ok := kinds[r.ID]; ok && kind != r.Kind {
+			several[r.ID] = true
+		}
+		kinds[r.ID] = r.Kind
+	}
 	var parts []string
 	for _, r := range states {
-		part := fmt.Sprintf("%s %s/%s", r.ID, number(r.Usage), number(r.Limit))
-		if r.State != "" {
-			part = r.ID + " " + breakerState(p, r)
+		name := r.ID
+		if several[r.ID] {
+			name = r.Kind + " " + r.ID
 		}
-		if r.Param != nil {
-			part = r.ID + " " + valueStates(p, r)
-		}
-		if r.Kind == cordon.KindAuthority.String() {
-			part = fmt.Sprintf("%s %d refused", r.ID, r.Blocked)
-		}
-		if r.Queued > 0 {
-			part += fmt.Sprintf(" (%d wait)", r.Queued)
-		}
-		if r.Shadow {
-			part += " (shadow)"
-		}
-		parts = append(parts, part)
+		parts = append(parts, name+" "+ruleState(p, r))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// ruleState says how one rule stands.
+func ruleState(p *screen.Screen, r cordon.RuleSnapshot) string {
+	text := number(r.Usage) + "/" + number(r.Limit)
+	if r.State != "" {
+		text = breakerState(p, r)
+	}
+	if r.Param != nil {
+		text = valueStates(p, r)
+	}
+	if r.Kind == cordon.KindAuthority.String() {
+		text = fmt.Sprintf("%d refused", r.Blocked)
+	}
+	if r.Queued > 0 {
+		text += fmt.Sprintf(" (%d wait)", r.Queued)
+	}
+	if r.Shadow {
+		text += " (shadow)"
+	}
+	return text
 }
 
 // topRefused is how many values are shown of a rule that refuses some.

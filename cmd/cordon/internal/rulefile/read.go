@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/extractor"
@@ -45,11 +46,17 @@ func KindByName(name string) string {
 // IsUnclear reports whether the error says that it cannot be told what a document is about, so that its As must say.
 func IsUnclear(err error) bool { return errors.Is(err, sentinel.ErrKindUnknown) }
 
+// errNoFile refuses the address of a document on a server.
+var errNoFile = errors.New(`nacos:// is a document on a server, not a file; want a file that "cordon rules pull ADDRESS -o FILE" has written, or "cordon rules diff"`)
+
 // ReadFile reads the document in a file, or in stdin when path is "-". The
 // error says that the file cannot be read, or that it cannot be told what is in it; what is wrong with the document is in the document.
 func ReadFile(stdin io.Reader, path string, as As) (*Document, error) {
 	name, data := path, []byte(nil)
 	var err error
+	if strings.HasPrefix(path, "nacos://") || strings.HasPrefix(path, "nacos+https://") {
+		return nil, errNoFile // what the address has in it need not be repeated
+	}
 	if path == "-" {
 		name = Stdin
 		data, err = io.ReadAll(stdin)
