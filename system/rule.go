@@ -25,7 +25,11 @@ type Rule struct {
 
 // Meta returns what the rule has in common with rules of other kinds. A system rule is for no resource: its match names the metric, from which its id is derived.
 func (r Rule) Meta() rule.Meta {
-	return rule.Meta{ID: r.ID, Resource: rule.Name(r.Metric.String()), Shadow: r.Shadow}
+	name := "system" // of a rule that lacks the metric, for messages
+	if r.Metric != 0 {
+		name = r.Metric.String()
+	}
+	return rule.Meta{ID: r.ID, Resource: rule.Name(name), Shadow: r.Shadow}
 }
 
 // WithID returns a copy with another id.

@@ -84,6 +84,9 @@ func (c Config) check() error {
 	if c.Username == "" && c.Password != "" {
 		fault("Password without Username; want both or none")
 	}
+	if c.Username != "" && c.Password == "" && c.AccessToken == "" {
+		fault("Username without Password; want both or none")
+	}
 	if c.Username != "" && c.AccessToken != "" {
 		fault("both Username and AccessToken; want one of them")
 	}
