@@ -124,7 +124,13 @@ func (c *channel) update() {
 	case len(list) == 0:
 		s.Picker = base.NewErrPicker(c.nobody())
 	case s.ConnectivityState == connectivity.Ready:
-		s.Picker = &picker{policy: c.policy, balancer: c.balancer, hashKey: c.cfg.HashKey, ready: ready}
+		p := &picker{policy: c.policy, balancer: c.balancer, hashKey: c.cfg.HashKey, ready: make(map[*isolation.Member]balancer.Picker, len(ready))}
+		for address, child := range ready {
+			if m := c.group.Member(address); m != nil { // or the engine was closed
+				p.ready[m] = child
+			}
+		}
+		s.Picker = p
 	}
 	c.ClientConn.UpdateState(s)
 }

@@ -18,7 +18,7 @@ type picker struct {
 	policy   *policy
 	balancer *balance.Balancer
 	hashKey  string
-	ready    map[string]balancer.Picker
+	ready    map[*isolation.Member]balancer.Picker
 }
 
 // tries is how many instances are tried whose connections have gone meanwhile before gRPC is asked to wait for news of them.
@@ -43,7 +43,7 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 			return balancer.PickResult{}, status.Error(codes.Unavailable, "cordongrpc: "+err.Error())
 		}
 		var res balancer.PickResult
-		child := p.ready[call.Address()]
+		child := p.ready[call.Member()]
 		err = balancer.ErrNoSubConnAvailable
 		if child != nil {
 			res, err = child.Pick(info)
@@ -61,8 +61,18 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 // begun sees to it that the attempt's end is reported. What is called then runs under a lock of the stream's, so it must not call gRPC.
 func (p *picker) begun(call balance.Call, method string, res balancer.PickResult) balancer.PickResult {
 	policy, done := p.policy, res.Done
+	if call, ok := call.Plain(); ok {
+		res.Done = func(info balancer.DoneInfo) {
+			c := call // by value, so that the function is all there is to allocate
+			c.End(policy.clock.Now(), policy.cfg.attempt(method, info))
+			if done != nil {
+				done(info)
+			}
+		}
+		return res
+	}
 	res.Done = func(info balancer.DoneInfo) {
-		c := call // by value, so that the function is all there is to allocate
+		c := call
 		c.End(policy.clock.Now(), policy.cfg.attempt(method, info))
 		if done != nil {
 			done(info)

@@ -34,13 +34,15 @@ func newPicker(t testing.TB, n int) (*picker, *isolation.Group) {
 	t.Cleanup(func() { require.NoError(t, eng.Close()) })
 	p := &policy{eng: eng, clock: eng.Clock(), cfg: newConfig(nil)}
 	g := p.take("target", "service")
-	ready := map[string]balancer.Picker{}
+	ready := map[*isolation.Member]balancer.Picker{}
 	var list []isolation.Instance
 	for i := range n {
 		list = append(list, isolation.Instance{Address: fmt.Sprintf("10.0.%d.%d:80", i/250, i%250)})
-		ready[list[i].Address] = still{}
 	}
 	g.Update(eng.Clock().Now(), list)
+	for _, in := range list {
+		ready[g.Member(in.Address)] = still{}
+	}
 	b, err := balance.New(g, balance.Options{Seed: 1})
 	require.NoError(t, err)
 	return &picker{policy: p, balancer: b, ready: ready}, g
@@ -95,8 +97,8 @@ func TestPicksOfConnectionsThatHaveGone(t *testing.T) {
 	t.Parallel()
 	p, g := newPicker(t, 3)
 	info := balancer.PickInfo{Ctx: t.Context()}
-	for address := range p.ready {
-		p.ready[address] = still{balancer.ErrNoSubConnAvailable}
+	for m := range p.ready {
+		p.ready[m] = still{balancer.ErrNoSubConnAvailable}
 		break
 	}
 	for range 10 {
@@ -153,4 +155,17 @@ func TestKeptGroups(t *testing.T) {
 	}
 	require.Len(t, p.kept, mostKept)
 	require.Equal(t, "7", p.kept[0].target)
+}
+
+func BenchmarkPick(b *testing.B) {
+	p, _ := newPicker(b, 100)
+	info := balancer.PickInfo{Ctx: b.Context(), FullMethodName: "/a.B/C"}
+	b.ReportAllocs()
+	for b.Loop() {
+		res, err := p.Pick(info)
+		if err != nil {
+			b.Fatal(err)
+		}
+		res.Done(balancer.DoneInfo{BytesSent: true, BytesReceived: true})
+	}
 }
