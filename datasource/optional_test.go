@@ -82,7 +82,7 @@ func TestOptionalDocumentThatIsRefused(t *testing.T) {
 	})
 }
 
-// faults #61: what there was when an earlier process ran is missed, whether the last-good file holds it whole or damaged; where there was nothing, nothing is.
+// faults #66: what there was when an earlier process ran is missed, whether the last-good file holds it whole or damaged; where there was nothing, nothing is.
 func TestOptionalDocumentThatWasThere(t *testing.T) {
 	for what, damage := range map[string]func(path string) error{
 		"whole":   func(string) error { return nil },

@@ -192,7 +192,7 @@ func TestAppIsNotReadyWithoutItsServer(t *testing.T) {
 	g.waitFor(func() bool { return g.adminGet("/readyz").status == 200 })
 }
 
-// faults #62: an app of which no document exists is mostly a misspelt name, or a server that lost its data: that is told, whenever it turns out. A gateway that has rules of other sources is ready all the same.
+// faults #66: an app of which no document exists is mostly a misspelt name, or a server that lost its data: that is told, whenever it turns out. A gateway that has rules of other sources is ready all the same.
 func TestAppWithoutDocuments(t *testing.T) {
 	t.Parallel()
 	absent := datasource.Update{Err: datasource.ErrAbsent}

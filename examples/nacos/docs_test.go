@@ -24,16 +24,16 @@ func read(t *testing.T, path ...string) string {
 // What docs/nacos.md shows stands in this example, whose files are good.
 func TestThePageShowsThisExample(t *testing.T) {
 	page := read(t, "../../docs/nacos.md")
-	for language, file := range map[string]string{"go": "main.go", "yaml": "gateway.yaml"} {
-		text := strings.ReplaceAll(read(t, file), "\n\t", "\n")
+	for language, texts := range map[string][]string{"go": {read(t, "main.go"), read(t, "follow.go")}, "yaml": {read(t, "gateway.yaml")}} {
+		text := strings.ReplaceAll(strings.Join(texts, ""), "\n\t", "\n")
 		samples := strings.Split(page, "```"+language+"\n")[1:]
 		if len(samples) == 0 {
-			t.Errorf("the page shows nothing of %s", file)
+			t.Errorf("the page shows nothing of %s", language)
 		}
 		for _, sample := range samples {
 			sample, _, _ = strings.Cut(sample, "```")
 			if !strings.Contains(text, sample) {
-				t.Errorf("%s does not hold\n%s", file, sample)
+				t.Errorf("the example does not hold\n%s", sample)
 			}
 		}
 	}
@@ -65,8 +65,7 @@ func TestThePageShowsTheLayout(t *testing.T) {
 			t.Errorf("the page has no row %s", row)
 		}
 		rows++
-		var kind sentinel.Kind
-		if err := kind.UnmarshalText([]byte(d.Kind)); err != nil {
+		if _, err := sentinel.ParseKind(d.Kind); err != nil {
 			t.Error(err)
 		}
 	}
