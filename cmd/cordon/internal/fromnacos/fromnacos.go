@@ -50,8 +50,8 @@ func (c client) Sources(r gateway.RuleSource) ([]gateway.NacosSource, error) {
 	}
 	var sources []gateway.NacosSource
 	for _, document := range c.Sentinel(d.App, opts...) {
-		var kind sentinel.Kind
-		if err := kind.UnmarshalText([]byte(document.Kind)); err != nil {
+		kind, err := sentinel.ParseKind(document.Kind)
+		if err != nil {
 			return nil, err
 		}
 		sources = append(sources, gateway.NacosSource{Source: document.Source, Kind: kind})
