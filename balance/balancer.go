@@ -47,17 +47,17 @@ func (r *Request) tried(m *isolation.Member) bool {
 
 // Pick chooses an instance and begins a call to it. The error is isolation.ErrNoInstance or isolation.ErrAllOut (errors.Is); there is none as long as
 // any instance takes the call, be it one of Request.Tried.
-func (b *Balancer) Pick(now time.Duration, r Request) (Call, error) {
+func (b *Balancer) Pick(now time.Duration, r Request) (call Call, err error) {
 	p := b.current(now, false)
-	if call, ok := b.pick(p, now, &r); ok {
-		return call, nil
+	if !b.pick(p, now, &r, &call) {
+		err = b.insist(p, now, &r, &call)
 	}
-	return b.insist(p, now, &r)
+	return call, err
 }
 
 // insist picks after everyone in the plan has refused: the plan was old, or became so meanwhile. It ends when nothing has changed since
 // the last time.
-func (b *Balancer) insist(p *plan, now time.Duration, r *Request) (Call, error) {
+func (b *Balancer) insist(p *plan, now time.Duration, r *Request, call *Call) error {
 	for {
 		if len(p.view.Candidates) > 0 {
 			b.group.Settled(now)
@@ -67,37 +67,36 @@ func (b *Balancer) insist(p *plan, now time.Duration, r *Request) (Call, error) 
 			break
 		}
 		p = next
-		if call, ok := b.pick(p, now, r); ok {
-			return call, nil
+		if b.pick(p, now, r, call) {
+			return nil
 		}
 	}
 	if err := p.view.Err(); err != nil {
-		return Call{}, err
+		return err
 	}
-	return Call{}, isolation.ErrAllOut // all there are can only be probed, and are
+	return isolation.ErrAllOut // all there are can only be probed, and are
 }
 
 // tries is how often a strategy is asked for another instance after one that was tried or refuses, before any one will do.
 const tries = 8
 
-func (b *Balancer) pick(p *plan, now time.Duration, r *Request) (Call, bool) {
-	if p.own.probes != nil {
-		if call, ok := b.probe(p, &p.own, now, r); ok {
-			return call, true
-		}
+// pick, like all that it calls, begins the call in place, for a Call is large; it reports whether it has. Else the Call is as it was: the zero one.
+func (b *Balancer) pick(p *plan, now time.Duration, r *Request, call *Call) bool {
+	if p.own.probes != nil && b.probe(p, &p.own, now, r, call) {
+		return true
 	}
 	s, explores := b.region(p, r)
-	call, ok := b.pickOf(p, s, now, r)
+	if !b.pickOf(p, s, now, r, call) {
+		return false
+	}
 	call.explores = explores && call.elsewhere && !call.Probe()
-	return call, ok
+	return true
 }
 
 // pickOf picks of a set, or else of all.
-func (b *Balancer) pickOf(p *plan, s *set, now time.Duration, r *Request) (Call, bool) {
-	if s == &p.others && s.probes != nil {
-		if call, ok := b.probe(p, s, now, r); ok {
-			return call, true
-		}
+func (b *Balancer) pickOf(p *plan, s *set, now time.Duration, r *Request, call *Call) bool {
+	if s == &p.others && s.probes != nil && b.probe(p, s, now, r, call) {
+		return true
 	}
 	if s.steady != nil {
 		for try := range tries {
@@ -105,32 +104,32 @@ func (b *Balancer) pickOf(p *plan, s *set, now time.Duration, r *Request) (Call,
 			if r.tried(p.view.Candidates[i].Member) {
 				continue
 			}
-			if call, ok := b.begin(p, i, now, false); ok {
-				return call, true
+			if b.begin(p, i, now, false, call) {
+				return true
 			}
 		}
 	}
-	return b.any(p, s, now, r)
+	return b.any(p, s, now, r, call)
 }
 
 // probe begins a probe of one of the set's instances that only takes probes, as often as such an instance would be chosen if it took all calls. Mostly it refuses, and
 // the choice goes on among the others.
-func (b *Balancer) probe(p *plan, s *set, now time.Duration, r *Request) (Call, bool) {
+func (b *Balancer) probe(p *plan, s *set, now time.Duration, r *Request, call *Call) bool {
 	if b.options.Strategy != ConsistentHash && spread(b.ticks.Add(1), stepProbe) >= s.probing {
-		return Call{}, false
+		return false
 	}
 	i := s.probes.choose(r.Hash, 0)
 	if !p.onlyProbes(i) || r.tried(p.view.Candidates[i].Member) {
-		return Call{}, false
+		return false
 	}
-	return b.begin(p, i, now, false)
+	return b.begin(p, i, now, false, call)
 }
 
 // any begins a call to any instance that takes it, the set's first, and those that were tried last. It looks at all of them.
-func (b *Balancer) any(p *plan, s *set, now time.Duration, r *Request) (Call, bool) {
+func (b *Balancer) any(p *plan, s *set, now time.Duration, r *Request, call *Call) bool {
 	n := len(p.view.Candidates)
 	if n == 0 {
-		return Call{}, false
+		return false
 	}
 	const (
 		inSet = iota
@@ -151,34 +150,34 @@ func (b *Balancer) any(p *plan, s *set, now time.Duration, r *Request) (Call, bo
 			if kind != pass {
 				continue
 			}
-			if call, ok := b.begin(p, i, now, true); ok {
-				return call, true
+			if b.begin(p, i, now, true, call) {
+				return true
 			}
 		}
 	}
-	return Call{}, false
+	return false
 }
 
 // begin begins a call to a candidate, and to its region if regions are watched. A region that refuses is called all the same if insist is true.
-func (b *Balancer) begin(p *plan, i int32, now time.Duration, insist bool) (Call, bool) {
-	var call Call
+func (b *Balancer) begin(p *plan, i int32, now time.Duration, insist bool, call *Call) bool {
 	if p.zoneOf != nil {
 		if z := &p.zones[p.zoneOf[i]]; z.member != nil && b.compares(p, z) {
 			ok := false
 			if call.region, ok = z.member.Begin(now); !ok && !insist {
-				return Call{}, false
+				return false
 			}
 		}
 	}
 	ok := false
 	if call.Call, ok = p.view.Candidates[i].Member.Begin(now); !ok {
 		call.region.End(now, isolation.Ignored)
-		return Call{}, false
+		call.region = isolation.Call{}
+		return false
 	}
 	call.elsewhere = !p.isOwn(i)
 	if b.options.Strategy == ConsistentHash || p.zoneOf != nil {
 		call.balancer = b
-		b.begun(&call)
+		b.begun(call)
 	}
-	return call, true
+	return true
 }

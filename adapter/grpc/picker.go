@@ -36,11 +36,8 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	}
 	for range tries {
 		call, err := p.balancer.Pick(p.policy.clock.Now(), req)
-		switch {
-		case errors.Is(err, isolation.ErrNoInstance): // the list is newer than this picker, and there will be another
-			return balancer.PickResult{}, balancer.ErrNoSubConnAvailable
-		case err != nil:
-			return balancer.PickResult{}, status.Error(codes.Unavailable, "cordongrpc: "+err.Error())
+		if err != nil {
+			return balancer.PickResult{}, none(err)
 		}
 		var res balancer.PickResult
 		child := p.ready[call.Member()]
@@ -58,13 +55,21 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return balancer.PickResult{}, balancer.ErrNoSubConnAvailable
 }
 
+// none returns the error of a pick without an instance.
+func none(err error) error {
+	if errors.Is(err, isolation.ErrNoInstance) { // the list is newer than this picker, and there will be another
+		return balancer.ErrNoSubConnAvailable
+	}
+	return status.Error(codes.Unavailable, "cordongrpc: "+err.Error())
+}
+
 // begun sees to it that the attempt's end is reported. What is called then runs under a lock of the stream's, so it must not call gRPC.
 func (p *picker) begun(call balance.Call, method string, res balancer.PickResult) balancer.PickResult {
 	policy, done := p.policy, res.Done
 	if call, ok := call.Plain(); ok {
 		res.Done = func(info balancer.DoneInfo) {
 			c := call // by value, so that the function is all there is to allocate
-			c.End(policy.clock.Now(), policy.cfg.attempt(method, info))
+			c.End(policy.clock.Now(), policy.cfg.attempt(method, &info))
 			if done != nil {
 				done(info)
 			}
@@ -73,7 +78,7 @@ func (p *picker) begun(call balance.Call, method string, res balancer.PickResult
 	}
 	res.Done = func(info balancer.DoneInfo) {
 		c := call
-		c.End(policy.clock.Now(), policy.cfg.attempt(method, info))
+		c.End(policy.clock.Now(), policy.cfg.attempt(method, &info))
 		if done != nil {
 			done(info)
 		}
@@ -91,7 +96,10 @@ func (p *picker) hash(info balancer.PickInfo) uint64 {
 }
 
 // attempt says what an attempt that ended so tells of the instance. The zero DoneInfo is that of an attempt whose connection had gone before anything was sent; gRPC then picks again.
-func (c *config) attempt(method string, info balancer.DoneInfo) isolation.Outcome {
+func (c *config) attempt(method string, info *balancer.DoneInfo) isolation.Outcome {
+	if info.Err == nil && info.BytesSent && len(c.codes) == 0 {
+		return isolation.Success
+	}
 	code, _ := codeOf(info.Err)
 	if !info.BytesSent && code != codes.DeadlineExceeded && code != codes.Canceled { // with these it waited for its turn, for the instance takes no more streams
 		return isolation.Ignored

@@ -87,9 +87,9 @@ func TestAttempts(t *testing.T) {
 		{balancer.DoneInfo{BytesSent: true, Err: refusal(cordon.KindFlow)}, isolation.Ignored},
 		{balancer.DoneInfo{BytesSent: true, Err: refusal(cordon.KindSystem)}, isolation.Throttled},
 	} {
-		require.Equal(t, test.want, c.attempt("/a.B/C", test.info), "%+v", test.info)
+		require.Equal(t, test.want, c.attempt("/a.B/C", &test.info), "%+v", test.info)
 	}
-	require.Equal(t, isolation.Success, c.attempt("/a.B/D", balancer.DoneInfo{BytesSent: true, Err: status.Error(codes.NotFound, "")}))
+	require.Equal(t, isolation.Success, c.attempt("/a.B/D", &balancer.DoneInfo{BytesSent: true, Err: status.Error(codes.NotFound, "")}))
 }
 
 // Instances whose connection has gone since the picker was made hold nothing, and gRPC waits for the next picker only if there is nobody else.
