@@ -68,24 +68,12 @@ func (e *Engine) apply(o *owner, d Decoded, keepGood bool, rep rule.Report) rule
 func (e *Engine) offer(o *owner, d Decoded, keepGood bool, rep *rule.Report) {
 	e.applyMu.Lock()
 	defer e.applyMu.Unlock()
-	var next ruleRefs
 	rep.Problems = slices.Clone(d.Problems)
-	p := offer{source: o.source, keepGood: keepGood, keepAll: keepGood && unnamed(rep.Problems), rep: rep}
-	next.flow = take(&p, "flow", d.Rules.Flow, o.rules.flow)
-	next.concurrency = take(&p, "concurrency", d.Rules.Concurrency, o.rules.concurrency)
-	next.breaker = take(&p, "breaker", d.Rules.Breaker, o.rules.breaker)
-	next.isolation = take(&p, "isolation", d.Rules.Isolation, o.rules.isolation)
-	for _, problem := range overridden(next.isolation) {
-		if problem.Source = o.source; !p.knows(problem) {
-			rep.Problems = append(rep.Problems, problem)
-		}
+	p := offer{source: o.source, rep: rep, checkPath: func(r any) []rule.Problem { return e.pathProblems(r.(paramflow.Rule), d.paramAt) }}
+	if keepGood {
+		p.keep = newKeeping(rep.Problems, &o.rules)
 	}
-	p.check = func(r any) []rule.Problem { return e.pathProblems(r.(paramflow.Rule), d.paramAt) }
-	next.param = take(&p, "param", own(d.Rules.Param), o.rules.param)
-	p.check = nil
-	next.system = take(&p, "system", d.Rules.System, o.rules.system)
-	next.authority = take(&p, "authority", ownOrigins(d.Rules.Authority), o.rules.authority)
-	next.apiGroup = take(&p, "apiGroup", ownGroups(d.Rules.APIGroup), o.rules.apiGroup)
+	next := p.takeAll(d.Rules, &o.rules)
 	if !keepGood && len(rep.Problems.Faults()) > 0 || e.closed {
 		if e.closed {
 			rep.Problems = append(rep.Problems, rule.Problem{Source: o.source, Index: -1, Message: "the engine is closed"})
@@ -93,20 +81,20 @@ func (e *Engine) offer(o *owner, d Decoded, keepGood bool, rep *rule.Report) {
 		*rep = rule.Report{Source: rep.Source, Version: rep.Version, Saved: rep.Saved, Problems: rep.Problems}
 		return
 	}
-	merged := ruleRefs{}
+	merged, mine := ruleRefs{}, &ruleRefs{} // mine stays empty for those that come before the owner
 	for _, other := range e.owners {
 		rules := &other.rules
 		if other == o {
-			rules = &next
+			rules, mine = &next, &next
 		}
-		merged.flow = merge(rep, "flow", merged.flow, rules.flow, other.source)
-		merged.concurrency = merge(rep, "concurrency", merged.concurrency, rules.concurrency, other.source)
-		merged.breaker = merge(rep, "breaker", merged.breaker, rules.breaker, other.source)
-		merged.isolation = merge(rep, "isolation", merged.isolation, rules.isolation, other.source)
-		merged.param = merge(rep, "param", merged.param, rules.param, other.source)
-		merged.system = merge(rep, "system", merged.system, rules.system, other.source)
-		merged.authority = merge(rep, "authority", merged.authority, rules.authority, other.source)
-		merged.apiGroup = merge(rep, "apiGroup", merged.apiGroup, rules.apiGroup, other.source)
+		merged.flow = merge(rep, "flow", merged.flow, rules.flow, mine.flow, other.source)
+		merged.concurrency = merge(rep, "concurrency", merged.concurrency, rules.concurrency, mine.concurrency, other.source)
+		merged.breaker = merge(rep, "breaker", merged.breaker, rules.breaker, mine.breaker, other.source)
+		merged.isolation = merge(rep, "isolation", merged.isolation, rules.isolation, mine.isolation, other.source)
+		merged.param = merge(rep, "param", merged.param, rules.param, mine.param, other.source)
+		merged.system = merge(rep, "system", merged.system, rules.system, mine.system, other.source)
+		merged.authority = merge(rep, "authority", merged.authority, rules.authority, mine.authority, other.source)
+		merged.apiGroup = merge(rep, "apiGroup", merged.apiGroup, rules.apiGroup, mine.apiGroup, other.source)
 	}
 	diff(rep, "flow", o.rules.flow, next.flow)
 	diff(rep, "concurrency", o.rules.concurrency, next.concurrency)
@@ -123,18 +111,34 @@ func (e *Engine) offer(o *owner, d Decoded, keepGood bool, rep *rule.Report) {
 
 // offer is one offered set of rules on its way.
 type offer struct {
-	source   string
-	keepGood bool
-	// keepAll keeps the last good version of every rule that is not offered: a bad one cannot be told from it.
-	keepAll bool
-	rep     *rule.Report
-	// check finds what only the engine can tell of a rule; nil for none.
+	source string
+	// keep says what stays in force of what is not offered; nil if a fault refuses all.
+	keep *keeping
+	rep  *rule.Report
+	// checkPath finds what only the engine can tell of a rule on hot parameters; nil if there is no engine.
+	checkPath func(r any) []rule.Problem
+	// check is checkPath while such rules are taken, else nil.
 	check func(r any) []rule.Problem
 }
 
-// unnamed reports whether there is a fault of a rule that nobody can tell: what is wrong with it is its very name, say, or its type.
-func unnamed(problems rule.Problems) bool {
-	return slices.ContainsFunc(problems, func(p rule.Problem) bool { return !p.Warning && p.RuleID == "" })
+// takeAll is take for the rules of all kinds.
+func (p *offer) takeAll(rules Rules, prev *ruleRefs) (next ruleRefs) {
+	next.flow = take(p, "flow", rules.Flow, prev.flow)
+	next.concurrency = take(p, "concurrency", rules.Concurrency, prev.concurrency)
+	next.breaker = take(p, "breaker", rules.Breaker, prev.breaker)
+	next.isolation = take(p, "isolation", rules.Isolation, prev.isolation)
+	for _, problem := range overridden(next.isolation) {
+		if problem.Source = p.source; !p.knows(problem) {
+			p.rep.Problems = append(p.rep.Problems, problem)
+		}
+	}
+	p.check = p.checkPath
+	next.param = take(p, "param", own(rules.Param), prev.param)
+	p.check = nil
+	next.system = take(p, "system", rules.System, prev.system)
+	next.authority = take(p, "authority", ownOrigins(rules.Authority), prev.authority)
+	next.apiGroup = take(p, "apiGroup", ownGroups(rules.APIGroup), prev.apiGroup)
+	return next
 }
 
 // knows reports whether the decoder has already said the same of the rule, with its position.
@@ -147,12 +151,6 @@ func (p *offer) knows(problem rule.Problem) bool {
 // take checks the offered rules of one kind, gives ids to those without, and returns those to be in force: the good
 // ones, and the last good versions of the bad ones. Faults go into the report. prev are the rules of the same owner in force.
 func take[R rule.Rule[R]](p *offer, kind string, offered []R, prev []ref[R]) []ref[R] {
-	bad := map[string]bool{} // refused by the decoder, or below
-	for _, problem := range p.rep.Problems {
-		if problem.Kind == kind && !problem.Warning && problem.RuleID != "" {
-			bad[problem.RuleID] = true
-		}
-	}
 	var problems rule.Problems
 	before := func(i int) int { return i } // where the rule is in prev, -1 if it is not
 	if !aligned(offered, prev) {
@@ -190,19 +188,19 @@ func take[R rule.Rule[R]](p *offer, kind string, offered []R, prev []ref[R]) []r
 	}
 	refused := map[int]bool{}
 	for i := range problems {
-		problems[i].Source = p.source
+		problems[i].Source, problems[i].Resource = p.source, offered[problems[i].Index].Meta().Resource
 		if !problems[i].Warning {
 			refused[problems[i].Index] = true
 		}
 	}
 	p.rep.Problems = append(p.rep.Problems, problems...)
+	p.keep.refused(problems)
 	rules := make([]ref[R], 0, len(offered))
 	goesOn := make([]bool, len(prev))
 	for i := range offered {
 		j := before(i)
 		switch {
 		case refused[i]:
-			bad[offered[i].Meta().ID] = true
 			continue
 		case unchanged(i):
 			rules = append(rules, prev[j])
@@ -215,9 +213,9 @@ func take[R rule.Rule[R]](p *offer, kind string, offered []R, prev []ref[R]) []r
 		}
 	}
 	for j, f := range prev {
-		if id := f.Meta().ID; !goesOn[j] && (p.keepAll || p.keepGood && bad[id]) {
+		if !goesOn[j] && p.keep.keeps(kind, f.Meta()) {
 			rules = append(rules, f)
-			p.rep.Kept = append(p.rep.Kept, rule.Change{Kind: kind, ID: id})
+			p.rep.Kept = append(p.rep.Kept, rule.Change{Kind: kind, ID: f.Meta().ID})
 		}
 	}
 	return rules
@@ -239,7 +237,7 @@ func aligned[R rule.Rule[R]](offered []R, prev []ref[R]) bool {
 
 // merge appends the rules of one owner to those of the owners before it. Of two rules with one id the earlier owner's stays; but
 // where nobody chose that id, since it was derived, the later rule gets its owner's name besides.
-func merge[R rule.Rule[R]](rep *rule.Report, kind string, all, rules []ref[R], source string) []ref[R] {
+func merge[R rule.Rule[R]](rep *rule.Report, kind string, all, rules, mine []ref[R], source string) []ref[R] {
 	if len(all) == 0 {
 		return rules[:len(rules):len(rules)] // neither is changed any more, so they may share
 	}
@@ -247,6 +245,7 @@ func merge[R rule.Rule[R]](rep *rule.Report, kind string, all, rules []ref[R], s
 	for _, r := range all {
 		seen[r.Meta().ID] = true
 	}
+	var about map[string]bool // the ids of mine, once they are asked for
 	for i, r := range rules {
 		id := r.Meta().ID
 		if other := id + "@" + source; seen[id] && r.Meta().Derived() && !seen[other] {
@@ -254,6 +253,15 @@ func merge[R rule.Rule[R]](rep *rule.Report, kind string, all, rules []ref[R], s
 		}
 		if !seen[id] {
 			all = append(all, r)
+			continue
+		}
+		if about == nil {
+			about = make(map[string]bool, len(mine))
+			for _, r := range mine {
+				about[r.Meta().ID] = true
+			}
+		}
+		if !about[id] {
 			continue
 		}
 		rep.Problems = append(rep.Problems, rule.Problem{

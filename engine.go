@@ -182,10 +182,9 @@ func (e *Engine) sleep(ctx context.Context, d time.Duration) error {
 // Rules returns a copy of the rules in force, of all owners.
 func (e *Engine) Rules() Rules {
 	r := e.set.Load().all()
-	return Rules{
-		Flow: deref(r.flow), Concurrency: deref(r.concurrency), Breaker: deref(r.breaker), Isolation: deref(r.isolation), Param: own(deref(r.param)),
-		System: deref(r.system), Authority: ownOrigins(deref(r.authority)), APIGroup: ownGroups(deref(r.apiGroup)),
-	}
+	rules := r.deref()
+	rules.Param, rules.Authority, rules.APIGroup = own(rules.Param), ownOrigins(rules.Authority), ownGroups(rules.APIGroup)
+	return rules
 }
 
 // stamp marks a report with the time of day.

@@ -264,10 +264,28 @@ func TestWatchingASourceAgain(t *testing.T) {
 		_, err = e.Watch(bg, last, Native)
 		require.NoError(t, err)
 		require.Empty(t, e.Rules().Flow)
-		other := newFake("rules") // of that name and running beside it: a source of its own
-		other.send(oneRule)
-		_, err = e.Watch(bg, other, Native)
+		w, err := e.Watch(bg, newFake("rules"), Native)
+		require.Nil(t, w)
+		require.EqualError(t, err, "cordon: watch rules: it is being watched already: close that watch first, or give the source another name if it is another one")
+		require.Len(t, e.Snapshot().Sources, 1)
+	})
+}
+
+// Who ends a watch by its context need not wait for its end to watch the source again.
+func TestWatchingASourceAgainAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, err := New()
 		require.NoError(t, err)
-		require.Len(t, e.Snapshot().Sources, 2)
+		defer e.Close()
+		for range 50 {
+			ctx, cancel := context.WithCancel(bg)
+			src := newFake("rules")
+			src.send(oneRule)
+			_, err = e.Watch(ctx, src, Native)
+			require.NoError(t, err)
+			cancel()
+		}
+		require.Len(t, e.Snapshot().Sources, 1)
 	})
 }

@@ -54,6 +54,14 @@ type ruleRefs struct {
 	apiGroup    []ref[apigroup.Group]
 }
 
+// deref returns copies of the rules, which share the slices in them.
+func (r *ruleRefs) deref() Rules {
+	return Rules{
+		Flow: deref(r.flow), Concurrency: deref(r.concurrency), Breaker: deref(r.breaker), Isolation: deref(r.isolation), Param: deref(r.param),
+		System: deref(r.system), Authority: deref(r.authority), APIGroup: deref(r.apiGroup),
+	}
+}
+
 func (r *ruleRefs) count() int {
 	return len(r.flow) + len(r.concurrency) + len(r.breaker) + len(r.isolation) + len(r.param) + len(r.system) + len(r.authority) + len(r.apiGroup)
 }

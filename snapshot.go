@@ -3,11 +3,13 @@ package cordon
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cordon-go/cordon/breaker"
 	"github.com/cordon-go/cordon/isolation"
 	"github.com/cordon-go/cordon/paramflow"
+	"github.com/cordon-go/cordon/rule"
 )
 
 // Snapshot is the engine at one moment. It encodes to JSON, durations in nanoseconds.
@@ -45,6 +47,11 @@ type SourceSnapshot struct {
 	// LastFailure is when the source last failed, or a document of it was refused; LastError is how, "" if all has been well since.
 	LastFailure time.Time `json:"lastFailure,omitzero"`
 	LastError   string    `json:"lastError,omitempty"`
+	// Refused is how many rules of the document in force were refused, and Kept how many rules stay in force as they were because of that; 0 if all of it is in force. Problems are what is wrong with
+	// the first few of them.
+	Refused  int      `json:"refused,omitempty"`
+	Kept     int      `json:"kept,omitempty"`
+	Problems []string `json:"problems,omitempty"`
 	// Absent is true while there is no document and none is needed; see datasource.Optional.
 	Absent bool `json:"absent,omitempty"`
 	// Updates counts the documents applied.
@@ -173,6 +180,7 @@ func (e *Engine) Snapshot() Snapshot {
 			LastFailure: h.LastFailure, Updates: h.Updates, Failures: h.Failures, Running: h.Running,
 			Stale: h.Stale, StaleSince: h.StaleSince, LastGood: h.LastGood, Absent: h.Absent,
 		}
+		src.inPart(w.applied.Load())
 		if h.LastError != nil {
 			src.LastError = h.LastError.Error()
 		}
@@ -182,6 +190,33 @@ func (e *Engine) Snapshot() Snapshot {
 		s.Sources = append(s.Sources, src)
 	}
 	return s
+}
+
+const (
+	// mostProblems is how many problems a SourceSnapshot has, and longestProblem how many bytes one of them.
+	mostProblems   = 5
+	longestProblem = 300
+)
+
+// inPart says what of the document in force is not in force; rep is the report on it, nil if there is none.
+func (s *SourceSnapshot) inPart(rep *rule.Report) {
+	if rep == nil || rep.OK() {
+		return
+	}
+	s.Refused, s.Kept = rep.Refused(), len(rep.Kept)
+	for _, p := range rep.Problems {
+		if p.Warning {
+			continue
+		}
+		if len(s.Problems) == mostProblems {
+			break
+		}
+		text := p.Error()
+		if len(text) > longestProblem {
+			text = strings.ToValidUTF8(text[:longestProblem], "") + "…"
+		}
+		s.Problems = append(s.Problems, text)
+	}
 }
 
 // ResourceSnapshot returns the state of one resource, and false if there is none of that name.

@@ -17,7 +17,8 @@ import (
 type Decoded struct {
 	// Rules are the good rules.
 	Rules Rules
-	// Problems are the faults of refused rules, each with Kind and RuleID set so that the last good version can stay in force, and warnings.
+	// Problems are the faults of refused rules, and warnings. Each fault has Kind, RuleID and Resource set as far as they are known, so that the last good version can stay in force: that of the same id, or else
+	// what there is for the same resource, or else all rules that the document does not have.
 	Problems rule.Problems
 	// Partial asks to apply the good rules although others were refused; otherwise a fault in Problems refuses the document.
 	Partial bool
@@ -71,7 +72,8 @@ type BadRulePolicy uint8
 const (
 	// RefuseDocument leaves the rules in force as they are.
 	RefuseDocument BadRulePolicy = iota
-	// KeepGood applies the good rules, and in place of a bad one its last good version if there was one.
+	// KeepGood applies the good rules, and in place of a bad one its last good version if there was one. Where the bad one's id tells of none, the rules for its resource stay that the document does not have any more; and
+	// where nobody can tell what it is for, all of these.
 	KeepGood
 )
 
@@ -80,6 +82,10 @@ type Watch struct {
 	pump   *datasource.Pump
 	owner  *owner
 	report atomic.Pointer[rule.Report]
+	// applied is the report on the document in force, nil without one.
+	applied atomic.Pointer[rule.Report]
+	// done is done once the watch is to end by itself.
+	done context.Context
 	// lastGood is the path of the last-good file, "" for none.
 	lastGood string
 	// newer is the age of the rules that the watch before, whose place this one has taken, has left in force; zero without one. It does not change once the pump runs.
@@ -93,6 +99,9 @@ type Watch struct {
 // Every source owns the rules it brought. Where two bring a rule of one kind with one id, that of the source watched
 // earlier stays, and the report on the later says so. Rules given by Apply come before all sources. A source of the name of one whose watch has ended
 // takes that one's place and rules.
+//
+// An error that no waiting mends (datasource.IsPermanent), as a name that the source cannot have, is returned at once, and then the watch has ended. A source
+// is watched once at a time: a second watch of one name is an error, and no watch, while the first has not ended.
 func (e *Engine) Watch(ctx context.Context, src datasource.Source, dec Decoder, opts ...WatchOption) (*Watch, error) {
 	c := watchConfig{firstWithin: 5 * time.Second}
 	c.pump.Clock, c.pump.Logger, c.pump.OnStale = e.clock, e.cfg.logger, e.notifySource
@@ -107,7 +116,9 @@ func (e *Engine) Watch(ctx context.Context, src datasource.Source, dec Decoder, 
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	w := &Watch{owner: &owner{source: src.Name()}, lastGood: c.pump.LastGood}
+	w := &Watch{owner: &owner{source: src.Name()}, lastGood: c.pump.LastGood, done: ctx}
+	c.pump.InForce = func() func() ([]byte, error) { return e.inForce(w) }
+	e.awaitEnd(w.owner.source)
 	start := func() {
 		w.pump = datasource.Start(ctx, src, func(d datasource.Document) error { return e.take(w, dec, c.onBadRule, d) }, c.pump)
 	}
@@ -121,7 +132,25 @@ func (e *Engine) Watch(ctx context.Context, src datasource.Source, dec Decoder, 
 	defer cancel(nil)
 	timer := e.clock.AfterFunc(c.firstWithin, func() { cancel(fmt.Errorf("no document within %v", c.firstWithin)) })
 	defer timer.Stop()
-	return w, w.First(first)
+	err := w.First(first)
+	if datasource.IsPermanent(err) {
+		w.Close()
+	}
+	return w, err
+}
+
+// awaitEnd waits for the end of a watch of that source that is about to.
+func (e *Engine) awaitEnd(source string) {
+	e.applyMu.Lock()
+	i := slices.IndexFunc(e.watches, func(o *Watch) bool { return o.owner.source == source && o.done.Err() != nil })
+	var ending *Watch
+	if i >= 0 {
+		ending = e.watches[i]
+	}
+	e.applyMu.Unlock()
+	if ending != nil {
+		ending.Close()
+	}
 }
 
 // join adds a watch, which start starts, to the engine's.
@@ -136,8 +165,11 @@ func (e *Engine) join(w *Watch, start func()) error {
 			return fmt.Errorf("the last-good file %s is that of %s: every source needs one of its own", w.lastGood, o.owner.source)
 		}
 	}
-	i := slices.IndexFunc(e.watches, func(o *Watch) bool { return o.owner.source == w.owner.source && !o.pump.Health().Running })
+	i := slices.IndexFunc(e.watches, func(o *Watch) bool { return o.owner.source == w.owner.source })
 	if i >= 0 {
+		if e.watches[i].pump.Health().Running {
+			return errors.New("it is being watched already: close that watch first, or give the source another name if it is another one")
+		}
 		w.newer = e.watches[i].age()
 		w.owner, e.watches[i] = e.watches[i].owner, w
 	} else {
@@ -173,6 +205,9 @@ func (e *Engine) take(w *Watch, dec Decoder, policy *BadRulePolicy, d datasource
 		return fmt.Errorf("it is older than the rules in force, those of the watch before, which are of %v", w.newer)
 	}
 	rep := rule.Report{Source: source, Version: d.Version, Saved: d.Saved}
+	if d.InForce {
+		dec = Native
+	}
 	decoded, err := dec(source, d.Data)
 	if err != nil {
 		rep.Problems = problemsOf(err, source)
@@ -185,12 +220,32 @@ func (e *Engine) take(w *Watch, dec Decoder, policy *BadRulePolicy, d datasource
 	if policy != nil {
 		keepGood = *policy == KeepGood
 	}
+	keepGood = keepGood || d.InForce // since the document was not refused whole either
 	rep = e.apply(w.owner, decoded, keepGood, rep)
 	w.report.Store(&rep)
 	if !rep.Applied {
-		return rep.Problems.Faults()
+		return rep.Problems.Err()
 	}
+	w.applied.Store(&rep)
 	return nil
+}
+
+// inForce returns what writes the rules of a source for the last-good file, nil if they are just those of the document last applied. A document that was applied in part does not say what is in force: the
+// last good versions of what was refused are not in it.
+func (e *Engine) inForce(w *Watch) func() ([]byte, error) {
+	if rep := w.applied.Load(); rep == nil || rep.OK() {
+		return nil
+	}
+	e.applyMu.Lock()
+	refs := w.owner.rules
+	e.applyMu.Unlock()
+	return func() ([]byte, error) {
+		root, err := encodeRules(refs.deref())
+		if err != nil {
+			return nil, fmt.Errorf("the rules in force: %w", err)
+		}
+		return root.JSON(), nil
+	}
 }
 
 // problemsOf returns the problems in an error, or makes one of it.

@@ -21,6 +21,8 @@ type Document struct {
 	// Saved tells whoever applies the document that it does not come from the source but from the last-good file (PumpOptions.LastGood), and
 	// when it was put there. Otherwise it is zero, whatever the source says.
 	Saved time.Time
+	// InForce tells that Data is no document of the source's, but what PumpOptions.InForce gave to be saved in the place of one. Otherwise it is false, whatever the source says.
+	InForce bool
 }
 
 // An Update is what a source has to say: a document, or why there is none right now.
@@ -42,7 +44,7 @@ type Source interface {
 	// Watch calls deliver with what the source holds now, and then whenever that may have
 	// changed (too often is harmless, late is not), from one goroutine at a time, until ctx is done or the source cannot go on.
 	// It returns only after the last call of deliver has. A nil or context error after ctx is done is a clean end; any
-	// other return makes the pump call Watch again after a pause.
+	// other return makes the pump call Watch again after a pause, unless it is Permanent.
 	//
 	// The pump's deliver never waits for the document to be applied.
 	Watch(ctx context.Context, deliver func(Update)) error

@@ -55,7 +55,7 @@ func (p *Pump) nextSeq() uint64 {
 // sourceFailed records that the source could not say what it holds.
 func (p *Pump) sourceFailed(err error) {
 	err = fmt.Errorf("%s: %w", p.health.Source, err)
-	absent := errors.Is(err, ErrAbsent)
+	absent, permanent := errors.Is(err, ErrAbsent), IsPermanent(err)
 	p.mu.Lock()
 	if absent && p.optional && !p.had {
 		p.lack()
@@ -65,9 +65,9 @@ func (p *Pump) sourceFailed(err error) {
 	if absent {
 		p.health.Absent = false
 	}
-	quiet := p.health.Absent // nothing of it is in force, and those with documents tell of the outage
+	quiet := p.health.Absent && !permanent // nothing of it is in force, and those with documents tell of the outage
 	// A document on its way decides what First says, not the failure that came after it.
-	if (absent || p.health.Stale) && p.pending == nil && !p.offering {
+	if (absent || permanent || p.health.Stale) && p.pending == nil && !p.offering {
 		p.settle(err)
 	}
 	p.mu.Unlock()

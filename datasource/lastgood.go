@@ -1,6 +1,7 @@
 package datasource
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -81,7 +82,7 @@ func (p *Pump) save() bool {
 	if d == nil {
 		return true
 	}
-	err := guard("last-good file", func() error { return p.file.write(d) })
+	err := guard("last-good file", func() error { return p.write(*d) })
 	if err != nil {
 		p.lastGoodFailed(err)
 		return false
@@ -93,6 +94,19 @@ func (p *Pump) save() bool {
 		p.unsaved = nil
 	}
 	return true
+}
+
+// write writes a document into the last-good file, or what is to be there instead.
+func (p *Pump) write(d unsaved) error {
+	if d.write == nil {
+		return p.file.write(&d.savedDocument)
+	}
+	data, err := d.write()
+	if err != nil {
+		return err
+	}
+	d.data, d.sum, d.inForce = data, sha256.Sum256(data), true
+	return p.file.write(&d.savedDocument)
 }
 
 // lastGoodFailed shows what is wrong with the last-good file, and logs it if it is something new.
@@ -132,13 +146,16 @@ func (p *Pump) recallEnded(r recalled) {
 	if r.saved == nil || p.ctx.Err() != nil {
 		return
 	}
-	doc := Document{Data: r.saved.data, Version: r.saved.version, Saved: r.saved.at}
+	doc := Document{Data: r.saved.data, Version: r.saved.version, Saved: r.saved.at, InForce: r.saved.inForce}
 	if err := guard("apply", func() error { return p.apply(doc) }); err != nil {
 		p.lastGoodFailed(fmt.Errorf("%w: %w", errRefused, err))
 		return
 	}
 	p.mu.Lock()
 	p.inForce = verdict{known: true, sum: r.saved.sum}
+	if doc.InForce { // whatever the source says next is another document, and its newest one is to be judged again
+		p.inForce.sum = [sha256.Size]byte{}
+	}
 	p.offered = p.inForce
 	p.health.Version = doc.Version
 	p.health.Applied = p.wall(p.clock.Now())
@@ -168,7 +185,7 @@ func (p *Pump) restored() {
 	if p.health.Absent && p.pending == nil {
 		p.settle(nil)
 	}
-	if err := p.health.LastError; err != nil && p.pending == nil && (p.inForce.known || errors.Is(err, ErrAbsent)) {
+	if err := p.health.LastError; err != nil && p.pending == nil && (p.inForce.known || errors.Is(err, ErrAbsent) || IsPermanent(err)) {
 		p.settle(err)
 	}
 }

@@ -26,6 +26,10 @@ type PumpOptions struct {
 	// that document in force; "" for none, which is the default. The file belongs to one source, by its name, and may be shared by the processes that watch that source. Its folder is made if
 	// it does not exist; the user alone can read the file. A relative path is taken from the folder that is current at Start. What cannot be read or written shows in Health.LastGoodError, and hinders nothing else. See docs/sources.md.
 	LastGood string
+	// InForce is asked after every document that was applied whether something else than that document is to be put into the last-good file, since the document alone does not say what is in force now (a part
+	// of it was not accepted, say): nil if not, otherwise what writes that. It is called by the goroutine that applies, what it returns by the one that writes the file, or never if another document was applied
+	// meanwhile. At the next start apply is given what was written, with Document.InForce set, and then what the source says, if that is the same document too. What cannot be written is told, and the file stays as it is. Default: none.
+	InForce func() (write func() ([]byte, error))
 	// OnStale is called when the document in force becomes one from the last-good file, and when the source has delivered a good document since, if
 	// only the same: Health.Stale says which. It is called with no lock held, one call at a time, by the goroutine that applies, after the document was applied. Default: none.
 	OnStale func(Health)

@@ -33,7 +33,7 @@ type Pump struct {
 
 	ctx     context.Context // done once the pump is to end
 	cancel  context.CancelFunc
-	wake    chan struct{} // holds at most one: a document is pending
+	wake    chan struct{} // holds at most one: a document is pending, or none will ever be
 	settled chan struct{} // closed once First has something to say
 	done    chan struct{} // closed once both goroutines have ended
 	running atomic.Int32  // goroutines that have not ended
@@ -60,12 +60,14 @@ type Pump struct {
 	// it has since pendingChanged.
 	pending                      *delivery
 	pendingSince, pendingChanged time.Duration
+	// gaveUp is true once the source has failed for good.
+	gaveUp bool
 	// offering is true while the worker deals with a document it has taken, or with the last-good file.
 	offering bool
 	// spoken is true once a document of the source, not of the last-good file, has been put in force or found to be so.
 	spoken bool
-	// unsaved is the document in force as long as the last-good file does not hold it.
-	unsaved *savedDocument
+	// unsaved is what is in force as long as the last-good file does not hold it.
+	unsaved *unsaved
 	// offered is the content that apply was last asked about (or would have been, had it not been in force), with apply's answer.
 	offered verdict
 	// inForce is the content last applied.
@@ -81,6 +83,12 @@ type delivery struct {
 	sum [sha256.Size]byte
 	seq uint64
 	at  time.Duration
+}
+
+// An unsaved is a document that is to be put into the last-good file, or what write gives in its place if there is that.
+type unsaved struct {
+	savedDocument
+	write func() ([]byte, error)
 }
 
 // A verdict is what apply said of some content.
@@ -99,7 +107,7 @@ func (v verdict) is(sum [sha256.Size]byte) bool { return v.known && v.sum == sum
 // nor is the document in force when the source returns to it from a refused one).
 //
 // With PumpOptions.LastGood the document in that file is given to apply first (Document.Saved tells), and what the source delivers meanwhile after it. If the source then has the same
-// content, that is in force already.
+// content, that is in force already; but what the file holds in a document's place (PumpOptions.InForce) is not the source's content.
 //
 // A nil ctx counts as context.Background(). Start panics if src or apply is nil.
 func Start(ctx context.Context, src Source, apply func(Document) error, opts PumpOptions) *Pump {
@@ -195,7 +203,7 @@ func (p *Pump) run(body func(), what string) {
 
 // First waits until the source's first document was applied or refused, or it said that there is none (ErrAbsent), or
 // ctx is done. It returns nil once a document has been applied, at whatever attempt; until then the newest refusal, or
-// ErrAbsent. Other failures of the source do not end the wait; they are in the error that ctx ends it with.
+// ErrAbsent; or an error that is Permanent. Other failures of the source do not end the wait; they are in the error that ctx ends it with.
 // With the document of a last-good file in force it waits for the source all the same, but any failure of the source ends the wait, and
 // the result is nil whatever ended it: Health tells whether the document is stale, and how the source fails.
 // That there is no document ends the wait without an error if none is needed: see Optional.

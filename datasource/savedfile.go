@@ -16,14 +16,17 @@ import (
 	"time"
 )
 
-// A last-good file is one line of text and then the document as the source delivered it:
+// A last-good file is one line of text and then the document as the source delivered it, or what was in force with that (PumpOptions.InForce):
 //
-//	cordon-last-good 1 source="file:rules.yaml" version="7" saved=2026-01-02T15:04:05.000000006Z length=42 sha256=… line=…
+//	cordon-last-good 1 source="file:rules.yaml" version="7" saved=2026-01-02T15:04:05.000000006Z holds=document length=42 sha256=… line=…
 //
-// sha256 is of the document, line is the CRC-32 of what stands before it in the line. A later format keeps the first two words' form.
+// holds is document or inForce, sha256 is of the document, line is the CRC-32 of what stands before it in the line. A later format keeps the first two words' form.
 const (
 	savedMagic  = "cordon-last-good "
 	savedFormat = 1
+	// holdsDocument and holdsInForce say what follows the line.
+	holdsDocument = "document"
+	holdsInForce  = "inForce"
 	// maxSavedHead and maxSaved bound the line and the document, so that a foreign file is not read into memory.
 	maxSavedHead = 64 << 10
 	maxSaved     = 256 << 20
@@ -37,6 +40,8 @@ type savedDocument struct {
 	at      time.Time
 	data    []byte
 	sum     [sha256.Size]byte
+	// inForce says that data is not the source's document.
+	inForce bool
 }
 
 // A savedFile is a last-good file on disk. Any number of processes may use one path: each writes a file of its own and renames it, so that readers
@@ -120,13 +125,14 @@ func decodeSaved(r io.Reader, size int64, source string) (*savedDocument, error)
 	if sha256.Sum256(data) != h.sum {
 		return nil, errors.New("is damaged: the document's SHA-256 is not the one in the first line")
 	}
-	return &savedDocument{version: h.version, at: h.at, data: data, sum: h.sum}, nil
+	return &savedDocument{version: h.version, at: h.at, data: data, sum: h.sum, inForce: h.inForce}, nil
 }
 
 // savedHead is the first line.
 type savedHead struct {
 	source, version string
 	at              time.Time
+	inForce         bool
 	length          int64
 	sum             [sha256.Size]byte
 }
@@ -156,6 +162,10 @@ func parseSavedHead(line string, whole bool) (h savedHead, err error) {
 	saved, rest, _ := strings.Cut(rest, " ")
 	if h.at, err = time.Parse("saved="+time.RFC3339Nano, saved); err != nil {
 		return fail("saved")
+	}
+	holds, rest, _ := strings.Cut(rest, " ")
+	if h.inForce = holds == "holds="+holdsInForce; !h.inForce && holds != "holds="+holdsDocument {
+		return fail("holds")
 	}
 	length, rest, _ := strings.Cut(rest, " ")
 	digits, _ := strings.CutPrefix(length, "length=")
@@ -192,8 +202,12 @@ func checkLine(before string) string { return fmt.Sprintf("%08x", crc32.Checksum
 
 // head returns the first line for a document of this source.
 func (s savedFile) head(d *savedDocument) string {
-	line := fmt.Sprintf("%s%d source=%s version=%s saved=%s length=%d sha256=%x", savedMagic, savedFormat,
-		strconv.QuoteToASCII(s.source), strconv.QuoteToASCII(d.version), d.at.UTC().Format(time.RFC3339Nano), len(d.data), d.sum)
+	holds := holdsDocument
+	if d.inForce {
+		holds = holdsInForce
+	}
+	line := fmt.Sprintf("%s%d source=%s version=%s saved=%s holds=%s length=%d sha256=%x", savedMagic, savedFormat,
+		strconv.QuoteToASCII(s.source), strconv.QuoteToASCII(d.version), d.at.UTC().Format(time.RFC3339Nano), holds, len(d.data), d.sum)
 	return line + " line=" + checkLine(line) + "\n"
 }
 

@@ -56,13 +56,14 @@ func TestSavedIsReadBack(t *testing.T) {
 
 // What this version has written every later one has to read.
 func TestSavedFormatStaysReadable(t *testing.T) {
-	const file = `cordon-last-good 1 source="nacos:public/G/D" version="7\n\u00fc" saved=2026-01-02T15:04:05.000000006Z length=10 ` +
-		`sha256=f106c2805b60ffda19e2683d260538a98201b0d9a3678f53f8862fa478466420 line=29b553b1` + "\ncordon: 1\n"
+	const file = `cordon-last-good 1 source="nacos:public/G/D" version="7\n\u00fc" saved=2026-01-02T15:04:05.000000006Z holds=document length=10 ` +
+		`sha256=f106c2805b60ffda19e2683d260538a98201b0d9a3678f53f8862fa478466420 line=5c3b5c8f` + "\ncordon: 1\n"
 	got, err := decodeSaved(strings.NewReader(file), int64(len(file)), "nacos:public/G/D")
 	require.NoError(t, err)
 	require.Equal(t, "7\nü", got.version)
 	require.Equal(t, time.Date(2026, 1, 2, 15, 4, 5, 6, time.UTC), got.at)
 	require.Equal(t, "cordon: 1\n", string(got.data))
+	require.False(t, got.inForce)
 }
 
 // A file that is damaged anywhere, or is not ours, is refused in words that say why.
@@ -109,7 +110,7 @@ func TestSavedHeadFields(t *testing.T) {
 	good, _, _ = strings.Cut(good, " line=")
 	for _, edit := range [][3]string{
 		{"source=\"", "source=", "source"}, {"source=", "sauce=", "source"}, {"version=\"", "version='", "version"}, {"\" version", "\"version", "source"},
-		{"saved=20", "saved=x", "saved"}, {"length=1", "length=-1", "length"}, {"length=1", "length=99999999999999999999", "length"},
+		{"saved=20", "saved=x", "saved"}, {"holds=d", "holds=D", "holds"}, {"length=1", "length=-1", "length"}, {"length=1", "length=99999999999999999999", "length"},
 		{"sha256=", "sha256=zz", "sha256"}, {"sha256=", "md5=", "sha256"}, {good[len(good)-2:], "", "sha256"},
 	} {
 		at := strings.LastIndex(good, edit[0])
@@ -294,6 +295,8 @@ func FuzzSavedFile(f *testing.F) {
 	s := savedFile{source: "s"}
 	for _, content := range []string{"", "x", "cordon: 1\n"} {
 		d := savedOf(content)
+		f.Add([]byte(s.head(d) + content))
+		d.inForce = true
 		f.Add([]byte(s.head(d) + content))
 	}
 	f.Add([]byte("cordon-last-good 2 x\n"))

@@ -24,12 +24,33 @@ func (p *Pump) watch() {
 			err = errEnded
 		}
 		p.sourceFailed(err)
+		if IsPermanent(err) {
+			p.giveUp()
+			<-p.ctx.Done()
+			return
+		}
 		if delivered && p.clock.Now()-began >= p.opts.MaxBackoff {
 			pauses.reset()
 		}
 		if !p.sleep(pauses.next()) {
 			return
 		}
+	}
+}
+
+// giveUp lets the worker end the pump, since nothing more will come: once what the last-good file holds, and what has come already, was applied.
+func (p *Pump) giveUp() {
+	p.mu.Lock()
+	p.gaveUp = true
+	p.mu.Unlock()
+	p.wakeUp()
+}
+
+// wakeUp makes the worker look what there is to do.
+func (p *Pump) wakeUp() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -68,7 +89,7 @@ func (w *watching) deliver(u Update) {
 	}
 	if u.Err == nil {
 		w.delivered, p.had = true, true
-		u.Document.Saved = time.Time{}
+		u.Document.Saved, u.Document.InForce = time.Time{}, false
 		p.enqueue(u.Document, sum)
 	}
 	p.mu.Unlock()
@@ -87,10 +108,7 @@ func (p *Pump) enqueue(doc Document, sum [sha256.Size]byte) {
 		p.pendingChanged = now
 	}
 	p.pending = &delivery{doc: doc, sum: sum, seq: p.nextSeq(), at: now}
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
+	p.wakeUp()
 }
 
 // sourceEnded records how the source ended after it was asked to.

@@ -29,6 +29,10 @@ func (p *Pump) work() {
 		if d, ok := p.take(); ok {
 			p.offer(d)
 		}
+		if p.isOver() {
+			p.cancel()
+			return
+		}
 	}
 }
 
@@ -67,6 +71,13 @@ func (p *Pump) take() (delivery, bool) {
 	p.pending = nil
 	p.offering = true
 	return d, true
+}
+
+// isOver reports whether nothing more will come.
+func (p *Pump) isOver() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.gaveUp && p.pending == nil
 }
 
 // offer gives the document to apply unless that has nothing new to decide.
@@ -135,6 +146,7 @@ func (p *Pump) refused(d delivery, err error) {
 
 // applied records that the document is in force.
 func (p *Pump) applied(d delivery) {
+	write := p.instead()
 	p.mu.Lock()
 	p.offering = false
 	p.inForce = verdict{known: true, sum: d.sum}
@@ -144,10 +156,21 @@ func (p *Pump) applied(d delivery) {
 	p.health.Updates++
 	recovered, fresh := p.succeeded(d), p.confirmed()
 	p.settle(nil)
-	p.toBeSaved(d)
+	p.toBeSaved(d, write)
 	h := p.health
 	p.mu.Unlock()
 	p.wentWell(d.doc.Version, h, recovered, fresh)
+}
+
+// instead asks what is to be put into the last-good file instead of the document just applied; nil for the document itself.
+func (p *Pump) instead() (write func() ([]byte, error)) {
+	if p.opts.LastGood == "" || p.opts.InForce == nil {
+		return nil
+	}
+	if err := guard("InForce", func() error { write = p.opts.InForce(); return nil }); err != nil {
+		return func() ([]byte, error) { return nil, err }
+	}
+	return write
 }
 
 // wentWell tells what a good document has ended: a failure, or staleness.
@@ -161,11 +184,11 @@ func (p *Pump) wentWell(version string, h Health, recovered, fresh bool) {
 }
 
 // toBeSaved has the document just applied put into the last-good file. The caller holds p.mu.
-func (p *Pump) toBeSaved(d delivery) {
+func (p *Pump) toBeSaved(d delivery, write func() ([]byte, error)) {
 	if p.opts.LastGood == "" {
 		return
 	}
-	p.unsaved = &savedDocument{version: d.doc.Version, at: p.health.Applied, data: d.doc.Data, sum: d.sum}
+	p.unsaved = &unsaved{savedDocument{version: d.doc.Version, at: p.health.Applied, data: d.doc.Data, sum: d.sum}, write}
 	select {
 	case p.toSave <- struct{}{}:
 	default:

@@ -112,7 +112,7 @@ func (d *decoder) done() Problems {
 	d.problems.Sort()
 	if more := d.faults - maxProblems; more > 0 {
 		p := d.about
-		p.Index, p.RuleID = -1, ""
+		p.Index, p.RuleID, p.Resource = -1, "", Match{}
 		p.Message = fmt.Sprintf("%s more, which are not listed", count(more, "fault"))
 		d.problems = append(d.problems, p)
 	}

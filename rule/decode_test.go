@@ -210,7 +210,7 @@ func TestDecodeListEdges(t *testing.T) {
 	rules, bad, problems = DecodeList[limitRule](parse(t, "[{id: good, resource: a, limit: 1}, {id: bad, resource: b, limit: -5}]"), "flow", "s")
 	require.Equal(t, []bool{false, true}, bad)
 	require.Equal(t, limitRule{ID: "good", Resource: Name("a"), Limit: 1}, rules[0])
-	require.Equal(t, Problems{{Source: "s", Position: Position{1, 67}, Kind: "flow", Index: 1, RuleID: "bad", Field: "limit", Message: "-5 is negative", Want: "0 or more"}}, problems)
+	require.Equal(t, Problems{{Source: "s", Position: Position{1, 67}, Kind: "flow", Index: 1, RuleID: "bad", Resource: Name("b"), Field: "limit", Message: "-5 is negative", Want: "0 or more"}}, problems)
 }
 
 func TestUnknownKeys(t *testing.T) {

@@ -32,9 +32,9 @@ func DecodeList[R Rule[R]](n *Node, kind, source string) (rules []R, bad []bool,
 		c(d, item, reflect.ValueOf(&rules[i]).Elem())
 		d.check(item, rules[i].Problems(), d.problems[listed:])
 		bad[i] = d.faults > before
-		id := rules[i].Meta().ID
+		meta := rules[i].Meta()
 		for j := listed; j < len(d.problems); j++ {
-			d.problems[j].RuleID = id
+			d.problems[j].RuleID, d.problems[j].Resource = meta.ID, meta.Resource
 		}
 	}
 	return rules, bad, d.done()

@@ -39,6 +39,8 @@ type Problem struct {
 	Index int
 	// RuleID is the rule's id, "" if it has none (yet).
 	RuleID string
+	// Resource is the rule's match, as far as it could be read; the zero Match otherwise. It is not part of the text.
+	Resource Match
 	// Field is the path of the field within the rule ("limit"), or within the document.
 	Field string
 	// Message says what is wrong and why.
@@ -123,7 +125,16 @@ func (ps Problems) Unwrap() []error {
 	return errs
 }
 
-// Faults returns those that are not warnings.
+// Err returns the faults as an error, nil if there are none. (What Faults returns is never to be returned as an error as it is: an
+// error that holds empty Problems is not nil.)
+func (ps Problems) Err() error {
+	if faults := ps.Faults(); len(faults) > 0 {
+		return faults
+	}
+	return nil
+}
+
+// Faults returns those that are not warnings. Err is what returns them as an error.
 func (ps Problems) Faults() Problems { return ps.warnings(false) }
 
 // Warnings returns the warnings.

@@ -20,7 +20,7 @@ type Report struct {
 	Added, Changed, Removed []Change
 	// Unchanged counts the rest.
 	Unchanged int
-	// Kept are rules whose new version was refused and whose last good version stays in force.
+	// Kept are rules that stay in force as they were although the document has them no longer, since their new version was refused, or since that of a refused rule may be theirs.
 	Kept []Change
 	// Problems are the refused rules' faults, and warnings.
 	Problems Problems
@@ -31,6 +31,22 @@ func (r *Report) OK() bool { return r.Applied && len(r.Kept) == 0 && len(r.Probl
 
 // Rules returns how many of the offered rules are in force now (kept ones included).
 func (r *Report) Rules() int { return len(r.Added) + len(r.Changed) + r.Unchanged + len(r.Kept) }
+
+// Refused returns how many of the offered rules were refused; what is wrong with the document itself, or with a whole list of it, counts as one.
+func (r *Report) Refused() int {
+	type refused struct {
+		kind  string
+		index int
+		id    string
+	}
+	seen := map[refused]bool{}
+	for _, p := range r.Problems {
+		if !p.Warning {
+			seen[refused{p.Kind, p.Index, p.RuleID}] = true
+		}
+	}
+	return len(seen)
+}
 
 // String is the report in one line: what was offered, what changed, how many faults and warnings, and the first fault.
 func (r *Report) String() string {

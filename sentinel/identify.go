@@ -63,7 +63,7 @@ func (d *decoder) identify() {
 			p := &e.Problems[j]
 			p.Kind = e.native
 			if of := e.partOf(p.Field); of != nil {
-				p.Kind, p.RuleID = of.kind, of.ruleID
+				p.Kind, p.RuleID, p.Resource = of.kind, of.ruleID, of.match
 			}
 		}
 	}

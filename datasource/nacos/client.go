@@ -117,7 +117,7 @@ func (c *Client) namespace() string {
 
 // join adds a watch.
 func (c *Client) join(s *Source) (*watch, error) {
-	w := &watch{key: s.key, clears: s.clears, empty: s.empty, mail: newMailbox()}
+	w := &watch{key: s.key, clears: s.clears, empty: s.empty, mail: newMailbox(), warn: func(msg string, attrs ...slog.Attr) { c.log(slog.LevelWarn, msg, attrs...) }}
 	w.track = track{emptyCounts: s.clears, reread: c.config.Reread}
 	c.mu.Lock()
 	defer c.mu.Unlock()

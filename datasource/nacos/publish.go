@@ -50,7 +50,8 @@ func IfMD5(md5 string) PublishOption {
 	return publishOptionFunc(func(p *publishing) { p.guarded, p.want = true, strings.ToLower(md5) })
 }
 
-// Validate has f look at the data before anything is sent; its error is that of Publish. Of several, each must agree.
+// Validate has f look at the data before anything is sent; its error is that of Publish. Of several, each must agree. For rules f is cordon.Validate of the decoder that will read them; a
+// decoder's error alone says nothing of what is wrong with single rules.
 func Validate(f func(data []byte) error) PublishOption {
 	return publishOptionFunc(func(p *publishing) {
 		if f != nil {

@@ -33,7 +33,7 @@ func Group(name string) SourceOption {
 
 // EmptyClears takes a document that is absent or empty for one without rules: an empty one is delivered, for Sentinel's documents "[]", once
 // that was read twice, a second apart. By default that is datasource.ErrAbsent, and the rules in force stay: a server that has lost its
-// data looks the same. Decoders refuse documents of no bytes, so whoever decodes must know; EmptyIs delivers one that they read.
+// data looks the same. The client's log warns of it. Decoders refuse documents of no bytes, so whoever decodes must know; EmptyIs delivers one that they read.
 func EmptyClears() SourceOption {
 	return sourceOptionFunc(func(s *Source) { s.clears = true })
 }
@@ -69,14 +69,14 @@ func (s *Source) Debounce() time.Duration { return 0 }
 // Optional is datasource.Optional's.
 func (s *Source) Optional() bool { return s.optional }
 
-// Watch is datasource.Source's. It returns ErrClosed once the client is closed.
+// Watch is datasource.Source's. It returns ErrClosed once the client is closed. That, and a name that the server would not take, are datasource.Permanent.
 func (s *Source) Watch(ctx context.Context, deliver func(datasource.Update)) error {
 	if err := s.key.check(); err != nil {
-		return err
+		return datasource.Permanent(err)
 	}
 	w, err := s.client.join(s)
-	if err != nil {
-		return err
+	if err != nil { // the client is closed
+		return datasource.Permanent(err)
 	}
 	defer s.client.leave(w)
 	for {
@@ -84,7 +84,7 @@ func (s *Source) Watch(ctx context.Context, deliver func(datasource.Update)) err
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-s.client.ctx.Done():
-			return fmt.Errorf("watch ends: %w", ErrClosed)
+			return datasource.Permanent(fmt.Errorf("watch ends: %w", ErrClosed))
 		case <-w.mail.signal:
 			for _, u := range w.mail.take() {
 				if ctx.Err() == nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -170,6 +171,20 @@ func TestAbsence(t *testing.T) {
 	})
 }
 
+// A document that was just published: the server does not have it yet at the first reading, and gives no notice.
+func TestAbsenceForAMoment(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.client(w.config())
+		w.server.Freeze(rules)
+		w.server.Set(rules, "one")
+		r := w.read(w.client(w.config()).Source("rules.yaml"))
+		rest(absentAfter / 2)
+		w.server.Thaw(rules)
+		rest(time.Minute)
+		require.Equal(t, []string{"one"}, r.took())
+	})
+}
+
 func TestEmptyClears(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -186,6 +201,8 @@ func TestEmptyClears(t *testing.T) {
 				r := w.read(test.source(w.client(w.config())))
 				rest(time.Minute)
 				require.Equal(t, []string{"1s " + test.empty}, r.timed(), "read twice")
+				require.Equal(t, 1, strings.Count(w.log.String(), "level=WARN"))
+				require.Contains(t, w.log.String(), "that clears its rules, as EmptyClears or EmptyIs wants\" server=a:8848 document=SENTINEL_GROUP/app-flow-rules")
 				w.server.Set(k, "one")
 				rest(0)
 				w.server.Set(k, "")
@@ -197,6 +214,7 @@ func TestEmptyClears(t *testing.T) {
 				w.server.Set(k, "")
 				rest(time.Second)
 				require.Equal(t, []string{test.empty}, r.took())
+				require.Equal(t, 2, strings.Count(w.log.String(), "clears its rules"), "%s", w.log)
 			})
 		})
 	}
@@ -283,7 +301,9 @@ func TestSourcesComeAndGo(t *testing.T) {
 		rest(0)
 		require.Equal(t, []string{"0s one"}, b.timed())
 		later := w.read(c.Source("later.yaml"))
-		rest(0)
+		rest(absentAfter - time.Millisecond)
+		require.Empty(t, later.took())
+		rest(time.Millisecond)
 		require.Equal(t, []string{absent}, later.took())
 		a.stop()
 		<-a.done
@@ -342,8 +362,13 @@ func TestNamesAreChecked(t *testing.T) {
 			{c.Source("x", Group("a/b")), "group \"a/b\" has '/' in it; want letters, digits and _ - . : only"},
 			{c.Source(string(make([]byte, 257))), "has 257 characters; want at most 256"},
 		} {
-			require.ErrorContains(t, test.source.Watch(t.Context(), nil), test.want)
-			_, err := c.Get(t.Context(), test.source.key.group, test.source.key.dataID)
+			err := test.source.Watch(t.Context(), nil)
+			require.ErrorContains(t, err, test.want)
+			require.True(t, datasource.IsPermanent(err))
+			pump := datasource.Start(t.Context(), test.source, func(datasource.Document) error { return nil }, datasource.PumpOptions{})
+			require.ErrorContains(t, pump.First(t.Context()), test.want)
+			require.NoError(t, pump.Close())
+			_, err = c.Get(t.Context(), test.source.key.group, test.source.key.dataID)
 			require.ErrorContains(t, err, test.want)
 			require.ErrorContains(t, c.Publish(t.Context(), test.source.key.group, test.source.key.dataID, []byte("x")), test.want)
 			require.ErrorContains(t, c.Delete(t.Context(), test.source.key.group, test.source.key.dataID), test.want)

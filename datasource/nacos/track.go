@@ -9,6 +9,8 @@ import (
 const (
 	// confirmAfter is when a reading that nobody gave notice of is read again before it counts.
 	confirmAfter = time.Second
+	// absentAfter is when the first reading is repeated if it finds no document: servers do not have one at once that has just been published.
+	absentAfter = 300 * time.Millisecond
 	// confirmWithin is how long no reading is confirmed by the next before the document is taken to be one that is changed all the time, where the newest reading
 	// counts. What the server answers by then, however old, is newer than what counted before.
 	confirmWithin = 3 * time.Second
@@ -82,7 +84,7 @@ func (t *track) begin(now time.Duration) (noticed bool) {
 
 // take takes a reading; unasked is how long the next may wait if nothing asks for one. It reports whether the reading counts now: it is the first, or it is
 // another than the last and there was a notice, or it is the second of its kind with confirmAfter between them. That there is nothing is
-// read twice in any case where that counts for a content.
+// read twice in any case where that counts for a content, and at first, with absentAfter between.
 func (t *track) take(now time.Duration, md5 string, noticed bool, unasked time.Duration) (counts bool) {
 	t.failures, t.readAt = 0, now
 	t.look = now + jitter(unasked)
@@ -99,7 +101,7 @@ func (t *track) take(now time.Duration, md5 string, noticed bool, unasked time.D
 	clears := t.emptyCounts && md5 == ""
 	again := t.rivalled && md5 == t.rival
 	late := t.rivalled && now >= t.rivalSince+confirmWithin
-	if again && now >= t.confirm || !clears && (noticed || late || !t.known) {
+	if again && now >= t.confirm || !clears && (noticed || late || !t.known && md5 != "") {
 		t.known, t.md5, t.rivalled = true, md5, false
 		return true
 	}
@@ -108,6 +110,9 @@ func (t *track) take(now time.Duration, md5 string, noticed bool, unasked time.D
 	}
 	if !again {
 		t.rival, t.confirm = md5, now+confirmAfter
+		if !t.known && !clears {
+			t.confirm = now + absentAfter
+		}
 	}
 	return false
 }

@@ -24,7 +24,10 @@ func TestTrackSteps(t *testing.T) {
 		steps  []step
 	}{
 		{"first", false, []step{{0, false, "a", true, 0}}},
-		{"first absent", false, []step{{0, false, "", true, 0}}},
+		{"first absent", false, []step{{0, false, "", false, 300 * time.Millisecond}, {300 * time.Millisecond, false, "", true, 0}}},
+		{"absent for a moment", false, []step{{0, false, "", false, 300 * time.Millisecond}, {300 * time.Millisecond, false, "a", true, 0}}},
+		{"absent, and told that it came", false, []step{{0, false, "", false, 300 * time.Millisecond}, {100 * time.Millisecond, true, "a", true, 1100 * time.Millisecond}}},
+		{"absent, and could not be read again", false, []step{{0, false, "", false, 300 * time.Millisecond}, {300 * time.Millisecond, false, "fail", false, 0}, {2 * s, false, "", true, 0}}},
 		{"same", false, []step{{0, false, "a", true, 0}, {5 * s, false, "a", false, 0}}},
 		{"notice", false, []step{{0, false, "a", true, 0}, {5 * s, true, "b", true, 6 * s}, {6 * s, false, "b", false, 8 * s}, {8 * s, false, "b", false, 0}}},
 		{"another notice begins anew", false, []step{{0, false, "a", true, 0}, {5 * s, true, "b", true, 6 * s}, {5500 * time.Millisecond, true, "c", true, 6500 * time.Millisecond}}},

@@ -2,6 +2,7 @@ package nacos
 
 import (
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/cordon-go/cordon/datasource"
@@ -12,7 +13,9 @@ type watch struct {
 	key    key
 	clears bool
 	empty  []byte
-	mail   *mailbox
+	// warn tells of what is not wrong, and yet rarely meant.
+	warn func(msg string, attrs ...slog.Attr)
+	mail *mailbox
 
 	// All below is the worker's alone.
 	track track
@@ -20,6 +23,8 @@ type watch struct {
 	listening uint64
 	// told is the text of what was told to be wrong since the last document, "" if nothing.
 	told string
+	// cleared is whether what was delivered last is that there is no document.
+	cleared bool
 }
 
 // tell delivers what is wrong, once.
@@ -32,11 +37,15 @@ func (w *watch) tell(err error) {
 
 // deliver delivers a reading that counts: as a document, or as the lack of one.
 func (w *watch) deliver(r reading, server string) {
+	defer func() { w.cleared = r.md5 == "" }()
 	switch {
 	case r.md5 != "":
 		w.mail.put(datasource.Update{Document: r.document()})
 		w.told = ""
 	case w.clears:
+		if !w.cleared {
+			w.warn("nacos: the document does not exist, or is empty, and that clears its rules, as EmptyClears or EmptyIs wants", slog.String("server", server), slog.String("document", w.key.String()))
+		}
 		w.mail.put(datasource.Update{Document: datasource.Document{Data: w.empty, Version: "absent"}})
 		w.told = ""
 	default:
