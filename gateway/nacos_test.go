@@ -203,10 +203,10 @@ func TestAppWithoutDocuments(t *testing.T) {
 	g := run(t, parse(t, upstream(t, says("x")), nacosHead, "rules: [{nacos: {app: shopp}}, {file: '"+writeRules(t).File+"'}]"),
 		WithNacos(s.open), WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
 	require.Equal(t, 200, g.adminGet("/readyz").status)
-	told := func() int { return strings.Count(logged.String(), "none of the documents of this app exists") }
+	told := func() int { return strings.Count(texts(g.Status().Events, "warning"), "none of the documents of this app exists") }
 	g.waitFor(func() bool { return told() == 1 })
-	require.Contains(t, logged.String(), "level=WARN")
 	require.Contains(t, texts(g.Status().Events, "warning"), "shopp in SENTINEL_GROUP")
+	g.waitFor(func() bool { return strings.Contains(logged.String(), "level=WARN") })
 	require.True(t, g.Status().Engine.Sources[0].Absent)
 
 	// An outage costs no line for documents that there never were.
@@ -219,7 +219,7 @@ func TestAppWithoutDocuments(t *testing.T) {
 	require.NotContains(t, logged.String(), "connection lost")
 	require.Equal(t, 1, told())
 	s.document("SENTINEL_GROUP/shopp-flow-rules").updates <- absent
-	g.waitFor(func() bool { return strings.Contains(logged.String(), "does not exist") })
+	g.waitFor(func() bool { return strings.Contains(logged.String(), "does not exist") && told() == 2 })
 }
 
 // The rules of a start, and of a change that comes in several documents, are checked against the routes once all have come, and what is found is told once.
