@@ -48,6 +48,7 @@ func statusAt(n int, passed int64) gateway.Status {
 		},
 	}, Events: []gateway.Event{
 		{Time: time.Date(2026, 1, 2, 11, 59, 58, 0, time.UTC), What: "refused", Resource: "orders.Create", Route: "write", Text: "limit 100", Count: 7},
+		{Time: time.Date(2026, 1, 2, 11, 0, 1, 0, time.UTC), What: "refused", Kind: "authority", Resource: "pay", Origin: "\x1b[2Jx", Text: "no", Count: 1},
 		{Time: time.Date(2026, 1, 2, 11, 0, 0, 0, time.UTC), What: "rules", Text: "2 added"},
 	}}
 }
@@ -65,6 +66,7 @@ idle                  0          0         0          0      –     –
 
 EVENTS, newest first
 11:59:58  refused orders.Create (write): limit 100 (7 times)
+11:00:01  refused pay: no (from "�[2Jx")
 11:00:00  rules   2 added`, "\n"),
 		strings.Join(topTable(p, statusAt(10, 1000), statusAt(12, 1400)), "\n"))
 }
@@ -102,7 +104,7 @@ func TestTopTableShowsStaleSourcesAndTheSystem(t *testing.T) {
 			LastError: "nacos:public/G/shop-flow-rules: connection refused", LastGoodError: "disk full",
 		},
 		{Source: "nacos:public/G/shop-param-rules", LastError: "nacos:public/G/shop-param-rules: " + datasource.ErrAbsent.Error() + ", or is empty"},
-		{Source: "nacos:public/G/shop-api-rules"},
+		{Source: "nacos:public/G/shop-api-rules", Absent: true, LastError: "nacos:public/G/shop-api-rules: connection refused"},
 		{Source: "nacos:public/G/gone", Updates: 3, LastError: "nacos:public/G/gone: " + datasource.ErrAbsent.Error()},
 	}
 	s.Engine.System = &cordon.SystemSnapshot{
@@ -116,11 +118,11 @@ func TestTopTableShowsStaleSourcesAndTheSystem(t *testing.T) {
 	}
 	r := &s.Engine.Resources[0]
 	r.Blocked = map[string]int64{"flow": 600, "system": 40, "authority": 2, "breaker": 1}
-	r.Rules = []cordon.RuleSnapshot{{Kind: "authority", ID: "callers", Blocked: 2}}
+	r.Rules = []cordon.RuleSnapshot{{Kind: "authority", ID: "callers", Blocked: 2}, {Kind: "flow", ID: "o#1", Limit: 5, Usage: 1}, {Kind: "param", ID: "o#1", Limit: 2, Param: &cordon.ParamSnapshot{}}}
 	require.Equal(t, strings.TrimPrefix(`
 2026-01-02 12:00:12  serving, 3 in flight  rules: 1 authority, 2 flow, 3 system
-nacos:public/G/shop-flow-rules: 2 rules, version v1, 1 updates  STALE: kept on 2026-01-01 03:04:05, not confirmed since the start  FAILED: nacos:public/G/shop-flow-rules: connection refused  NOT KEPT: disk full
-nacos:public/G/gone: 0 rules, version none, 3 updates  FAILED: nacos:public/G/gone: document does not exist
+nacos:public/G/shop-flow-rules: 2 rules, version v1, 1 updates  STALE: kept on 2026-01-01 03:04:05, not confirmed since the start  FAILED: connection refused  NOT KEPT: disk full
+nacos:public/G/gone: 0 rules, version none, 3 updates  FAILED: document does not exist
 no document: nacos:public/G/shop-param-rules, nacos:public/G/shop-api-rules
 system: CPU 85%, load 3.20, 12 in flight, responds in 12ms, can work on 40 at once
   cpu#1: cpu 85% of 80%  REFUSING  7 refused
@@ -130,7 +132,7 @@ system: CPU 85%, load 3.20, 12 in flight, responds in 12ms, can work on 40 at on
 refused/s: 50 by flow, 20 by system, 1 by authority
 
 RESOURCE       PASSED/s  REFUSED/s  FAILED/s  IN FLIGHT    P50   P99  RULES
-orders.Create         0         71         0          3  2.1ms  1.5s  callers 2 refused`, "\n"),
+orders.Create         0         71         0          3  2.1ms  1.5s  callers 2 refused, flow o#1 1/5, param o#1 2 each`, "\n"),
 		strings.Join(topTable(screen.New(&bytes.Buffer{}), before, s)[:13], "\n"))
 }
 
@@ -185,7 +187,7 @@ users                 1 of 1 in service, 1 unreachable              1000       1
 mail                  2 of 2 in service                             1000       1          2                  no rule
 void (void-write)     no instances                                     0       0          0                  rule all
 
-EVENTS, newest first`, "\n"), strings.Join(lines[7:len(lines)-2], "\n"))
+EVENTS, newest first`, "\n"), strings.Join(lines[7:len(lines)-3], "\n"))
 }
 
 // What an administration address answers is what top shows: states are read back from their words.

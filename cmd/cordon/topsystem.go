@@ -17,7 +17,7 @@ import (
 func sourceLines(p *screen.Screen, sources []cordon.SourceSnapshot) []string {
 	var lines, absent []string
 	for _, s := range sources {
-		if s.Updates == 0 && (s.LastError == "" || strings.Contains(s.LastError, datasource.ErrAbsent.Error())) {
+		if s.Absent || s.Updates == 0 && (s.LastError == "" || strings.Contains(s.LastError, datasource.ErrAbsent.Error())) {
 			absent = append(absent, s.Source)
 			continue
 		}
@@ -35,8 +35,11 @@ func sourceLine(p *screen.Screen, s cordon.SourceSnapshot) string {
 	if s.Stale {
 		line += p.Paint(screen.Yellow, "  STALE: kept on "+s.StaleSince.Format(time.DateTime)+", not confirmed since the start")
 	}
+	if s.Refused > 0 || s.Kept > 0 {
+		line += p.Paint(screen.Yellow, fmt.Sprintf("  IN PART: %d refused, %d kept as they were: %s", s.Refused, s.Kept, oneLine(strings.Join(s.Problems[:min(len(s.Problems), 1)], ""))))
+	}
 	if s.LastError != "" {
-		line += p.Paint(screen.Red, "  FAILED: "+oneLine(s.LastError))
+		line += p.Paint(screen.Red, "  FAILED: "+oneLine(strings.TrimPrefix(s.LastError, s.Source+": ")))
 	}
 	if s.LastGoodError != "" {
 		line += p.Paint(screen.Red, "  NOT KEPT: "+oneLine(s.LastGoodError))
