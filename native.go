@@ -278,6 +278,9 @@ func EncodeNative(rules Rules) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(root.Fields) == 1 { // which would be written in braces, and be taken for JSON
+		return []byte("cordon: " + strconv.Itoa(nativeVersion) + "\n"), nil
+	}
 	return root.YAML(), nil
 }
 

@@ -107,3 +107,14 @@ func TestNativeWithin(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// No rules are a document as well: the one that says so.
+func TestEncodeNativeOfNothing(t *testing.T) {
+	t.Parallel()
+	data, err := EncodeNative(Rules{})
+	require.NoError(t, err)
+	require.Equal(t, "cordon: 1\n", string(data))
+	d, err := Native("s", data)
+	require.NoError(t, err)
+	require.Empty(t, d.Problems)
+}

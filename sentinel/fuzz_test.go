@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	cordon "github.com/cordon-go/cordon"
 	"github.com/cordon-go/cordon/rule"
 	"github.com/cordon-go/cordon/sentinel"
 )
@@ -73,6 +74,7 @@ func FuzzDecode(f *testing.F) {
 		checkRules(t, rules.System)
 		checkRules(t, rules.Authority)
 		checkRules(t, rules.APIGroup)
+		checkNative(t, rules)
 		for _, p := range doc.Problems {
 			require.NotZero(t, p.Position, p)
 			require.NotEmpty(t, p.Kind, p)
@@ -111,6 +113,33 @@ func checkRules[R rule.Rule[R]](t *testing.T, rules []R) {
 	require.Empty(t, rule.DeriveIDs("kind", append([]R(nil), rules...)))
 	for _, r := range rules {
 		require.Empty(t, faults(r))
+	}
+}
+
+// checkNative requires that cordon's own document of the rules, by which a last-good file may hold them, is read as the same rules.
+func checkNative(t *testing.T, rules cordon.Rules) {
+	t.Helper()
+	rules.Flow, rules.Concurrency, rules.Breaker, rules.Param = derived(rules.Flow), derived(rules.Concurrency), derived(rules.Breaker), derived(rules.Param)
+	rules.System, rules.Authority, rules.APIGroup = derived(rules.System), derived(rules.Authority), derived(rules.APIGroup)
+	text, err := cordon.EncodeNative(rules)
+	require.NoError(t, err)
+	d, err := cordon.Native("native", text)
+	require.NoError(t, err, "%s", text)
+	require.Empty(t, d.Problems.Faults(), "%s", text)
+	same(t, rules.Flow, d.Rules.Flow)
+	same(t, rules.Concurrency, d.Rules.Concurrency)
+	same(t, rules.Breaker, d.Rules.Breaker)
+	same(t, rules.Param, d.Rules.Param)
+	same(t, rules.System, d.Rules.System)
+	same(t, rules.Authority, d.Rules.Authority)
+	same(t, rules.APIGroup, d.Rules.APIGroup)
+}
+
+func same[R rule.Rule[R]](t *testing.T, want, got []R) {
+	t.Helper()
+	require.Len(t, got, len(want))
+	for i := range want {
+		require.True(t, want[i].Equal(got[i]), "%v\n%v", want[i], got[i])
 	}
 }
 

@@ -85,10 +85,12 @@ func TestTopTableWithoutAnEarlierLookTakesRatesFromTheRecentWindow(t *testing.T)
 func TestTopTableShowsWhatIsWrong(t *testing.T) {
 	s := statusAt(1, 0)
 	s.Engine.Sources[0].LastError = "rules.yaml:3:5: flow[0]:\n limti: unknown key"
+	s.Engine.Sources[0].Refused, s.Engine.Sources[0].Kept, s.Engine.Sources[0].Problems = 3, 2, []string{"rules.yaml:7:1: flow[1]: odd", "another"}
 	s.Engine.Faults = 2
 	s.Engine.Resources = nil
 	text := strings.Join(topTable(screen.New(&bytes.Buffer{}), gateway.Status{}, s), "\n")
 	require.Contains(t, text, "FAILED: rules.yaml:3:5: flow[0]: limti: unknown key")
+	require.Contains(t, text, "IN PART: 3 refused, 2 kept as they were: rules.yaml:7:1: flow[1]: odd")
 	require.Contains(t, text, "2 internal faults")
 	require.Contains(t, text, "no calls yet")
 }

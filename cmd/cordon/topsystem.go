@@ -36,7 +36,7 @@ func sourceLine(p *screen.Screen, s cordon.SourceSnapshot) string {
 		line += p.Paint(screen.Yellow, "  STALE: kept on "+s.StaleSince.Format(time.DateTime)+", not confirmed since the start")
 	}
 	if s.Refused > 0 || s.Kept > 0 {
-		line += p.Paint(screen.Yellow, fmt.Sprintf("  IN PART: %d refused, %d kept as they were: %s", s.Refused, s.Kept, oneLine(strings.Join(s.Problems[:min(len(s.Problems), 1)], ""))))
+		line += p.Paint(screen.Yellow, fmt.Sprintf("  IN PART: %d refused, %d kept as they were: %s", s.Refused, s.Kept, oneLine(strings.TrimPrefix(strings.Join(s.Problems[:min(len(s.Problems), 1)], ""), s.Source+":"))))
 	}
 	if s.LastError != "" {
 		line += p.Paint(screen.Red, "  FAILED: "+oneLine(strings.TrimPrefix(s.LastError, s.Source+": ")))
