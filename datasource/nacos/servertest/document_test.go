@@ -144,15 +144,13 @@ func TestSentinelLayout(t *testing.T) {
 		require.NoError(t, err)
 		watches[d.Kind] = w
 	}
-	for kind, says := range map[string]func(error) bool{
-		"flow": nil, "breaker": nil, "authority": absent, "system": absent, "param": func(err error) bool { return !absent(err) },
-	} {
+	inForce := func(h datasource.Health) bool { return h.Updates == 1 }
+	lacks := func(h datasource.Health) bool { return h.Absent && h.LastError == nil } // which is no failure
+	refused := func(h datasource.Health) bool { return !h.Absent && h.LastError != nil && !absent(h.LastError) }
+	for kind, is := range map[string]func(datasource.Health) bool{"flow": inForce, "breaker": inForce, "authority": lacks, "system": lacks, "param": refused} {
 		w := watches[kind]
 		require.NotNil(t, w, kind)
-		_, ok := eventually(func() bool {
-			err := w.Health().LastError
-			return says == nil && w.Health().Updates == 1 || says != nil && err != nil && says(err)
-		})
+		_, ok := eventually(func() bool { return is(w.Health()) })
 		require.True(t, ok, "%s: %+v", kind, w.Health())
 	}
 	require.Len(t, engine.Rules().Flow, 1)
