@@ -203,7 +203,9 @@ func TestAppWithoutDocuments(t *testing.T) {
 	g := run(t, parse(t, upstream(t, says("x")), nacosHead, "rules: [{nacos: {app: shopp}}, {file: '"+writeRules(t).File+"'}]"),
 		WithNacos(s.open), WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
 	require.Equal(t, 200, g.adminGet("/readyz").status)
-	told := func() int { return strings.Count(texts(g.Status().Events, "warning"), "none of the documents of this app exists") }
+	told := func() int {
+		return strings.Count(texts(g.Status().Events, "warning"), "none of the documents of this app exists")
+	}
 	g.waitFor(func() bool { return told() == 1 })
 	require.Contains(t, texts(g.Status().Events, "warning"), "shopp in SENTINEL_GROUP")
 	g.waitFor(func() bool { return strings.Contains(logged.String(), "level=WARN") })
