@@ -158,10 +158,10 @@ func TestPolicyRespectsHealth(t *testing.T) {
 	f.connected()
 	f.nodes[2].health.SetServingStatus("shop", grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 	eventually(t, func() bool { return f.state(2) == isolation.Unreachable })
-	require.Equal(t, []int{150, 150, 0}, f.shares(300))
+	requireShares(t, []int{150, 150, 0}, f.shares(300))
 	f.nodes[2].health.SetServingStatus("shop", grpc_health_v1.HealthCheckResponse_SERVING)
 	eventually(t, func() bool { return f.state(2) == isolation.InService })
-	require.Equal(t, []int{100, 100, 100}, f.shares(300))
+	requireShares(t, []int{100, 100, 100}, f.shares(300))
 }
 
 // Without any endpoint calls fail at once, and say why.
@@ -209,7 +209,7 @@ func TestPolicyOfSeveralAddresses(t *testing.T) {
 		}
 		return true
 	})
-	require.Equal(t, []int{100, 100, 100}, f.shares(300))
+	requireShares(t, []int{100, 100, 100}, f.shares(300))
 	f.nodes[0].code.Store(uint32(codes.Internal))
 	eventually(t, func() bool {
 		_ = f.buy()
@@ -234,15 +234,15 @@ func TestPolicyOfChangedAttributes(t *testing.T) {
 		return s
 	}
 	f.resolver.UpdateState(weighted(3, 1, 1, 1))
-	require.Equal(t, []int{300, 100, 100, 100}, f.shares(600))
+	requireShares(t, []int{300, 100, 100, 100}, f.shares(600))
 	f.resolver.UpdateState(weighted(1, 1, 1, 3))
-	require.Equal(t, []int{100, 100, 100, 300}, f.shares(600))
+	requireShares(t, []int{100, 100, 100, 300}, f.shares(600))
 	f.nodes[0].region, f.nodes[1].region, f.nodes[2].region, f.nodes[3].region = "eu", "eu", "us", "us"
 	f.resolver.UpdateState(f.endpoints(f.nodes...))
-	require.Equal(t, []int{150, 150, 0, 0}, f.shares(300))
+	requireShares(t, []int{150, 150, 0, 0}, f.shares(300))
 	f.nodes[1].region, f.nodes[2].region = "us", "eu"
 	f.resolver.UpdateState(f.endpoints(f.nodes...))
-	require.Equal(t, []int{150, 0, 150, 0}, f.shares(300))
+	requireShares(t, []int{150, 0, 150, 0}, f.shares(300))
 }
 
 // Two channels to one target judge apart, and each finds a state of its own again.

