@@ -31,6 +31,7 @@ func (g *guard) callUnary(ctx context.Context, method string, req, reply any, cc
 	if g.cfg.excluded.has(method) {
 		return invoker(ctx, method, req, reply, cc, opts...)
 	}
+	ctx = g.cfg.noting(ctx)
 	k := g.unary()
 	k.describe(g, ctx, method, req, false)
 	k.ent = &k.own

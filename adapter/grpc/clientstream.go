@@ -24,6 +24,7 @@ func (g *guard) callStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.
 	if g.cfg.excluded.has(method) {
 		return streamer(ctx, desc, cc, method, opts...)
 	}
+	ctx = g.cfg.noting(ctx)
 	s := &clientStream{oneReply: !desc.ServerStreams, oneRequest: !desc.ClientStreams}
 	s.call.describe(g, ctx, method, nil, false)
 	s.holds.ent = &s.holds.own

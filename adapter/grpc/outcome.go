@@ -21,6 +21,8 @@ type Ending struct {
 	Method, Resource string
 	// Inbound is true for a call that was served, false for one that was made.
 	Inbound bool
+	// Instances are the first addresses of those that the attempts of a client's call went to, in order, where Register's policy chose them.
+	Instances []string
 	// Err is what the handler returned, or the caller got; nil for a success. Code is its code.
 	Err  error
 	Code codes.Code
@@ -97,6 +99,9 @@ func (c *config) judge(eng *cordon.Engine, e *Ending, ent *cordon.Entry) (o cord
 	}
 	if c.outcome == nil {
 		return e.Default
+	}
+	if p := pickedOf(e.Context); p != nil && !e.Inbound {
+		e.Instances = p.Addresses()
 	}
 	o = e.Default
 	defer func() {

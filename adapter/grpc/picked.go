@@ -32,6 +32,15 @@ func (p *Picked) Addresses() []string {
 	return addresses
 }
 
+// noting returns the context of a client's call whose ending somebody wants to know all about.
+func (c *config) noting(ctx context.Context) context.Context {
+	if c.outcome == nil || pickedOf(ctx) != nil {
+		return ctx
+	}
+	ctx, _ = WithPicked(ctx)
+	return ctx
+}
+
 // pickedOf returns where a call's instances are noted, nil if they are not.
 func pickedOf(ctx context.Context) *Picked {
 	p, _ := ctx.Value(pickedKey{}).(*Picked)

@@ -418,6 +418,25 @@ func TestPolicyUnderRetries(t *testing.T) {
 	require.Zero(t, countsOf(calls, buy).failed)
 }
 
+// Who judges a call's ending is told which instances its attempts went to.
+func TestPolicyTellsInstances(t *testing.T) {
+	var ending cordongrpc.Ending
+	f := newFleet(t, 3, `{}`, cordon.Rules{}, cordongrpc.DialOptions(newEngine(t, cordon.Rules{}), cordongrpc.WithOutcome(func(e cordongrpc.Ending) cordon.Outcome {
+		ending = e
+		return e.Default
+	}))...)
+	f.connected()
+	for range 3 {
+		ctx, picked := cordongrpc.WithPicked(t.Context())
+		_, err := f.Buy(ctx, &shop.Order{})
+		require.NoError(t, err)
+		require.Len(t, ending.Instances, 1)
+		require.Equal(t, picked.Addresses(), ending.Instances)
+		require.NoError(t, f.buy())
+		require.Len(t, ending.Instances, 1)
+	}
+}
+
 func TestPolicyConfigIsStrict(t *testing.T) {
 	eng := newEngine(t, cordon.Rules{})
 	name := newPolicyName()
