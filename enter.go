@@ -57,50 +57,37 @@ func (e *Engine) Enter(ctx context.Context, req Request) (Entry, error) {
 	if req.Part > PartAtOnce && req.Part&PartAtOnce == 0 {
 		return e.enterRest(ctx, normalCost(req.Cost), &req)
 	}
-	return e.resources.get(req.Resource).enter(ctx, normalCost(req.Cost), &req)
+	return e.resources.get(req.Resource).enter(ctx, uint32(normalCost(req.Cost)), &req, 0)
 }
 
-// enter is Enter on a resource; req is nil for a plain call.
-func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, error) {
+// enter is Enter on a resource; req is nil for a plain call. state is the call's cost, and inSystem if system rules have counted it at now; else now is of no meaning.
+func (r *resource) enter(ctx context.Context, state uint32, req *Request, now time.Duration) (Entry, error) {
 	if r == nil { // the zero handle
 		return Entry{}, nil
 	}
 	t := r.table.Load()
 	if t == nil || t.version != r.eng.version.Load() {
 		if t = r.compile(); t == nil {
-			return r.enterAnew(ctx, cost, req)
+			return r.enterAnew(ctx, state, req)
 		}
 	}
 	if !t.plain {
-		if ctx == nil {
-			ctx = context.Background()
-		}
-		if err := ctx.Err(); err != nil {
-			return t.giveUp(err)
-		}
-		return t.enterAny(ctx, cost, req)
+		return t.enterLists(ctx, state, req)
 	}
-	var now time.Duration
-	if s := r.eng.system; s != nil {
-		now = s.Now()
+	cost := int(state)
+	if state < inSystem {
+		if s := r.eng.system; s != nil {
+			now = s.Now()
+		} else {
+			now = r.eng.clock.Now()
+		}
+		if req != nil && req.Inbound {
+			if g := r.eng.guarding.Load(); g != nil {
+				return t.enterGuarded(g, ctx, now, cost, req)
+			}
+		}
 	} else {
-		now = r.eng.clock.Now()
-	}
-	var counted uint32 // the flag, if the call is one that system rules count
-	var place system.Permit
-	if req != nil && req.Inbound {
-		if g := r.eng.guarding.Load(); g != nil {
-			var ref system.Refusal
-			var ok bool
-			if place, ref, ok = g.Enter(now, cost); !ok {
-				s := r.systemTally(ref.Rule)
-				return Entry{}, t.refuse(s.tally, s.refuse(ref), req)
-			}
-			if place.Doubted() {
-				r.tellAlone(place, cost, req.Origin)
-			}
-			counted = inSystem
-		}
+		cost = int(state &^ inSystem)
 	}
 	var p0, p1 breaker.Permit
 	if s := t.breaker0; s != nil {
@@ -108,27 +95,18 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 		var ok bool
 		if p0, ok = s.breaker.AcquireClosed(); !ok {
 			if p0, retryAfter, ok = s.breaker.Acquire(now); !ok {
-				if counted != 0 {
-					r.eng.overload.Cancel(cost, place)
-				}
 				return Entry{}, t.refuse(s.tally, s.refuse(now, retryAfter), req)
 			}
 		}
 		if s := t.breaker1; s != nil {
 			if p1, retryAfter, ok = s.breaker.Acquire(now); !ok {
 				t.giveBack(now, 0, p0, 0)
-				if counted != 0 {
-					r.eng.overload.Cancel(cost, place)
-				}
 				return Entry{}, t.refuse(s.tally, s.refuse(now, retryAfter), req)
 			}
 		}
 	}
 	if s := t.bulkhead; s != nil && !s.bulkhead.TryAcquire(cost) {
 		t.giveBack(now, 0, p0, p1)
-		if counted != 0 {
-			r.eng.overload.Cancel(cost, place)
-		}
 		return Entry{}, t.refuse(s.tally, s.refuse(s.bulkhead, cost), req)
 	}
 	var taken flow.Permit
@@ -138,9 +116,6 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 		if taken, _, retryAfter, ok = s.limiter.Acquire(now, cost); !ok {
 			if t.breaker0 != nil || t.bulkhead != nil {
 				t.giveBack(now, cost, p0, p1)
-			}
-			if counted != 0 {
-				r.eng.overload.Cancel(cost, place)
 			}
 			b := s.refusals.again(retryAfter)
 			if b == nil || s.limiter.Moves() {
@@ -160,9 +135,6 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 				t.rate.limiter.Cancel(now, taken)
 			}
 			t.giveBack(now, cost, p0, p1)
-			if counted != 0 {
-				r.eng.overload.Cancel(cost, place)
-			}
 			return t.giveUp(err)
 		}
 	}
@@ -170,22 +142,86 @@ func (r *resource) enter(ctx context.Context, cost int, req *Request) (Entry, er
 	if req != nil && (req.Classify != nil || req.Cancelable) {
 		u := &unusual{classify: req.Classify}
 		if req.Cancelable {
-			u.back = &hold{counted: counted, place: place}
+			u.back = &hold{}
 			if t.rate != nil {
 				u.back.addRate(t.rate.limiter, taken)
 			}
 		}
 		t = t.carrying(u)
 	}
-	return Entry{table: t, start: now, permits: pack(p0, p1), state: uint32(cost) | counted}, nil
+	return Entry{table: t, start: now, permits: pack(p0, p1), state: state}, nil
+}
+
+// enterLists is enter for a table that is not plain.
+func (t *table) enterLists(ctx context.Context, state uint32, req *Request) (Entry, error) {
+	if state >= inSystem { // it was plain when system rules counted the call: they are among the lists
+		return Entry{}, errOtherTable
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if err := ctx.Err(); err != nil {
+		return t.giveUp(err)
+	}
+	return t.enterAny(ctx, int(state), req)
+}
+
+// errOtherTable says that the resource's table has changed while a call was on its way in.
+var errOtherTable = errors.New("another table")
+
+// enterGuarded is enter for inbound calls on plain tables when there are system rules.
+func (t *table) enterGuarded(g *system.Guard, ctx context.Context, now time.Duration, cost int, req *Request) (Entry, error) {
+	r := t.res
+	place, ref, ok := g.Enter(now, cost)
+	if !ok {
+		s := r.systemTally(ref.Rule)
+		return Entry{}, t.refuse(s.tally, s.refuse(ref), req)
+	}
+	if place.Doubted() {
+		r.tellAlone(place, cost, req.Origin)
+	}
+	var ent Entry
+	var err error
+	if len(r.eng.cfg.observers) == 0 {
+		ent, err = r.enter(ctx, uint32(cost)|inSystem, req, now)
+	} else {
+		ent, err = r.enterObserved(ctx, now, cost, req, place)
+	}
+	if err == nil {
+		if u := ent.table.unusual; u != nil && u.back != nil {
+			u.back.counted, u.back.place = inSystem, place
+		}
+		return ent, nil
+	}
+	r.eng.overload.Cancel(cost, place)
+	if err == errOtherTable {
+		return r.enter(ctx, uint32(cost), req, 0)
+	}
+	return Entry{}, err
+}
+
+// enterObserved is enter for a call that system rules count and that observers may be told of: one of them may end the goroutine.
+func (r *resource) enterObserved(ctx context.Context, now time.Duration, cost int, req *Request, place system.Permit) (Entry, error) {
+	returned := false
+	defer func() {
+		if !returned {
+			r.eng.overload.Cancel(cost, place)
+		}
+	}()
+	ent, err := r.enter(ctx, uint32(cost)|inSystem, req, now)
+	returned = true
+	return ent, err
 }
 
 // enterAnew is enter for a resource that was dropped meanwhile, or is a handle's name beyond the bound: it looks the name up.
-func (r *resource) enterAnew(ctx context.Context, cost int, req *Request) (Entry, error) {
+func (r *resource) enterAnew(ctx context.Context, state uint32, req *Request) (Entry, error) {
+	if state >= inSystem {
+		return Entry{}, errOtherTable
+	}
 	if req == nil {
 		req = &Request{Resource: r.name}
 	}
-	return r.eng.resources.get(r.name).enter(ctx, cost, req)
+	return r.eng.resources.get(r.name).enter(ctx, state, req, 0)
 }
 
 // giveUp counts a caller that gave up while it waited, or had before.

@@ -101,8 +101,8 @@ func (e *Entry) End(outcome Outcome) {
 		outcome = Failure
 	}
 	t := e.table
-	if !t.plain && t.unusual != nil && t.unusual.rest {
-		e.release(int(state))
+	if !t.plain {
+		e.endLists(state, outcome)
 		return
 	}
 	var now time.Duration
@@ -117,13 +117,10 @@ func (e *Entry) End(outcome Outcome) {
 	if n > histogramAfter {
 		r.histogram.Observe(now, latency)
 	}
-	cost := int(state &^ inSystem)
-	if state&inSystem != 0 {
+	cost := int(state)
+	if state >= inSystem {
+		cost = int(state &^ inSystem)
 		r.eng.overload.Exit(now, cost, latency)
-	}
-	if !t.plain {
-		e.endAny(now, cost, outcome, latency)
-		return
 	}
 	if s := t.breaker0; s != nil {
 		s.breaker.Done(now, breaker.Permit(e.permits), outcome, latency)
@@ -134,6 +131,26 @@ func (e *Entry) End(outcome Outcome) {
 	if s := t.bulkhead; s != nil {
 		s.bulkhead.Release(cost)
 	}
+}
+
+// endLists is End for a table that is not plain.
+func (e *Entry) endLists(state uint32, outcome Outcome) {
+	t := e.table
+	if t.unusual != nil && t.unusual.rest {
+		e.release(int(state))
+		return
+	}
+	r := t.res
+	now := r.eng.clock.Now()
+	latency := max(now-e.start, 0)
+	if n := r.ended[outcome].Add(1); n > histogramAfter {
+		r.histogram.Observe(now, latency)
+	}
+	cost := int(state &^ inSystem)
+	if state >= inSystem {
+		r.eng.overload.Exit(now, cost, latency)
+	}
+	e.endAny(now, cost, outcome, latency)
 }
 
 // endAny ends what a call of a table that is not plain holds.

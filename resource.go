@@ -193,7 +193,7 @@ func (h Resource) Name() string {
 
 // Enter is Engine.Enter for a request with nothing set but the resource.
 func (h Resource) Enter(ctx context.Context) (Entry, error) {
-	return h.r.enter(ctx, 1, nil)
+	return h.r.enter(ctx, 1, nil, 0)
 }
 
 // EnterWith is Engine.Enter; req.Resource is not looked at.
@@ -202,5 +202,5 @@ func (h Resource) EnterWith(ctx context.Context, req Request) (Entry, error) {
 		return Entry{}, ErrInvalidCost
 	}
 	req.Resource = h.Name()
-	return h.r.enter(ctx, normalCost(req.Cost), &req)
+	return h.r.enter(ctx, uint32(normalCost(req.Cost)), &req, 0)
 }
