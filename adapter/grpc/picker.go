@@ -47,7 +47,12 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 		}
 		if err == nil {
 			picked.add(call.Member())
-			return p.begun(call, info.FullMethodName, res), nil
+			if plain, ok := call.Plain(); ok {
+				res.Done = p.policy.reportPlain(plain, info.FullMethodName, res.Done)
+			} else {
+				res.Done = p.policy.report(call, info.FullMethodName, res.Done)
+			}
+			return res, nil
 		}
 		req.Tried = append(req.Tried[:len(req.Tried):len(req.Tried)], call.Member())
 		call.End(p.policy.clock.Now(), isolation.Ignored)
@@ -63,27 +68,32 @@ func none(err error) error {
 	return status.Error(codes.Unavailable, "cordongrpc: "+err.Error())
 }
 
-// begun sees to it that the attempt's end is reported. What is called then runs under a lock of the stream's, so it must not call gRPC.
-func (p *picker) begun(call balance.Call, method string, res balancer.PickResult) balancer.PickResult {
-	policy, done := p.policy, res.Done
-	if call, ok := call.Plain(); ok {
-		res.Done = func(info balancer.DoneInfo) {
-			c := call // by value, so that the function is all there is to allocate
-			c.End(policy.clock.Now(), policy.cfg.attempt(method, &info))
-			if done != nil {
-				done(info)
-			}
-		}
-		return res
-	}
-	res.Done = func(info balancer.DoneInfo) {
-		c := call
-		c.End(policy.clock.Now(), policy.cfg.attempt(method, &info))
+// report returns what reports an attempt's end. It is called under a lock of the stream's, so it must not call gRPC. done is told besides, if there is one.
+func (p *policy) report(call balance.Call, method string, done func(balancer.DoneInfo)) func(balancer.DoneInfo) {
+	return func(info balancer.DoneInfo) {
+		c := call // by value, so that the function is all there is to allocate
+		c.End(p.clock.Now(), p.cfg.attempt(method, &info))
 		if done != nil {
 			done(info)
 		}
 	}
-	return res
+}
+
+// reportPlain is report for a call that is the instance's affair alone, as almost all are: most have nobody to tell besides and no codes of their methods either, and so need less memory.
+func (p *policy) reportPlain(call isolation.Call, method string, done func(balancer.DoneInfo)) func(balancer.DoneInfo) {
+	if done == nil && len(p.cfg.codes) == 0 {
+		return func(info balancer.DoneInfo) {
+			c := call
+			c.End(p.clock.Now(), p.cfg.attempt("", &info))
+		}
+	}
+	return func(info balancer.DoneInfo) {
+		c := call
+		c.End(p.clock.Now(), p.cfg.attempt(method, &info))
+		if done != nil {
+			done(info)
+		}
+	}
 }
 
 // hash returns what consistent hashing goes by. A call without the key goes by chance.
