@@ -367,9 +367,9 @@ func TestClientsFaultsAreIgnored(t *testing.T) {
 	t.Log("a body that breaks off")
 	conn, err := net.Dial("tcp", g.addr)
 	require.NoError(t, err)
+	drain(reached)
 	_, err = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf")
 	require.NoError(t, err)
-	drain(reached)
 	<-reached
 	require.NoError(t, conn.Close())
 	g.ends(counts{passed: 2, ignored: 2})
@@ -390,12 +390,12 @@ func TestClientsFaultsAreIgnored(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err = http.NewRequestWithContext(ctx, "GET", "http://"+g.addr+"/wait", nil)
 	require.NoError(t, err)
+	drain(reached)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		_, err := g.client.Do(r)
 		require.ErrorIs(t, err, context.Canceled)
 	})
-	drain(reached)
 	<-reached
 	cancel()
 	wg.Wait()
