@@ -309,7 +309,10 @@ func FuzzLogin(f *testing.F) {
 			c := w.client(w.guarded())
 			_, err := c.Get(t.Context(), DefaultGroup, "rules.yaml")
 			require.Error(t, err, "no token is good, or there is no document")
-			var answer struct{ AccessToken string }
+			var answer struct {
+				AccessToken string
+				TokenTTL    float64
+			}
 			if status == 200 && json.Unmarshal([]byte(body), &answer) == nil && answer.AccessToken == "" {
 				require.ErrorContains(t, err, "accessToken")
 			}
