@@ -95,19 +95,19 @@ func (r *resource) enter(ctx context.Context, state uint32, req *Request, now ti
 		var ok bool
 		if p0, ok = s.breaker.AcquireClosed(); !ok {
 			if p0, retryAfter, ok = s.breaker.Acquire(now); !ok {
-				return Entry{}, t.refuse(s.tally, s.refuse(now, retryAfter), req)
+				return Entry{}, t.refuse(s.tally, s.refuse(now, retryAfter), req, state)
 			}
 		}
 		if s := t.breaker1; s != nil {
 			if p1, retryAfter, ok = s.breaker.Acquire(now); !ok {
 				t.giveBack(now, 0, p0, 0)
-				return Entry{}, t.refuse(s.tally, s.refuse(now, retryAfter), req)
+				return Entry{}, t.refuse(s.tally, s.refuse(now, retryAfter), req, state)
 			}
 		}
 	}
 	if s := t.bulkhead; s != nil && !s.bulkhead.TryAcquire(cost) {
 		t.giveBack(now, 0, p0, p1)
-		return Entry{}, t.refuse(s.tally, s.refuse(s.bulkhead, cost), req)
+		return Entry{}, t.refuse(s.tally, s.refuse(s.bulkhead, cost), req, state)
 	}
 	var taken flow.Permit
 	if s := t.rate; s != nil {
@@ -122,7 +122,7 @@ func (r *resource) enter(ctx context.Context, state uint32, req *Request, now ti
 				b = s.refuse(s.limiter, now, retryAfter)
 			}
 			s.blocked.Add(1) // as t.refuse does, without the call
-			if len(r.eng.blockObservers) > 0 {
+			if len(r.eng.blockObservers) > 0 && state < inSystem {
 				t.tellRefused(b, req)
 			}
 			return Entry{}, b
@@ -175,7 +175,7 @@ func (t *table) enterGuarded(g *system.Guard, ctx context.Context, now time.Dura
 	place, ref, ok := g.Enter(now, cost)
 	if !ok {
 		s := r.systemTally(ref.Rule)
-		return Entry{}, t.refuse(s.tally, s.refuse(ref), req)
+		return Entry{}, t.refuse(s.tally, s.refuse(ref), req, 0)
 	}
 	if place.Doubted() {
 		r.tellAlone(place, cost, req.Origin)
@@ -196,6 +196,9 @@ func (t *table) enterGuarded(g *system.Guard, ctx context.Context, now time.Dura
 	r.eng.overload.Cancel(cost, place)
 	if err == errOtherTable {
 		return r.enter(ctx, uint32(cost), req, 0)
+	}
+	if b, ok := err.(*BlockedError); ok && len(r.eng.blockObservers) > 0 {
+		t.tellRefused(b, req)
 	}
 	return Entry{}, err
 }
@@ -245,10 +248,10 @@ func (t *table) giveBack(now time.Duration, cost int, p0, p1 breaker.Permit) {
 	}
 }
 
-// refuse counts a refusal and tells the observers.
-func (t *table) refuse(s *tally, b *BlockedError, req *Request) error {
+// refuse counts a refusal and tells the observers; of a call that system rules count they are told when it has given that place back too.
+func (t *table) refuse(s *tally, b *BlockedError, req *Request, state uint32) error {
 	s.blocked.Add(1)
-	if len(t.res.eng.blockObservers) > 0 {
+	if len(t.res.eng.blockObservers) > 0 && state < inSystem {
 		t.tellRefused(b, req)
 	}
 	return b

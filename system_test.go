@@ -554,3 +554,31 @@ func TestRulesOfAllKindsTogether(t *testing.T) {
 	_, ok := e.ResourceSnapshot("r1")
 	require.False(t, ok, "it is one of many")
 }
+
+// Observers are told of a refusal, once, when the call holds nothing any more: no place of the system rules either.
+func TestObserversOfCallsThatSystemRulesCount(t *testing.T) {
+	t.Parallel()
+	rules := Rules{
+		System: []system.Rule{{Metric: system.Concurrency, Limit: 10}},
+		Flow:   []flow.Rule{{Resource: rule.Name("flow"), Limit: 0}},
+		Concurrency: []flow.ConcurrencyRule{
+			{Resource: rule.Name("concurrency"), Limit: 0}, {Resource: rule.Name("lists"), Limit: 0}, {Resource: rule.Name("lists"), Limit: 0, Origin: "a"},
+		},
+	}
+	var e *Engine
+	var told []string
+	observe := Observer{Block: func(b BlockEvent) {
+		told = append(told, b.Err.Resource)
+		if n := e.Snapshot().System.InFlight; n != 0 {
+			told = append(told, "in flight")
+		}
+	}}
+	e, err := New(WithRules(rules), WithObserver(observe))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, e.Close()) }()
+	for _, name := range []string{"flow", "concurrency", "lists"} {
+		_, err := e.Enter(t.Context(), Request{Resource: name, Inbound: true})
+		require.ErrorIs(t, err, ErrBlocked)
+	}
+	require.Equal(t, []string{"flow", "concurrency", "lists"}, told)
+}

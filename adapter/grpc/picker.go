@@ -2,6 +2,7 @@ package cordongrpc
 
 import (
 	"errors"
+	"math/rand/v2"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/codes"
@@ -100,9 +101,9 @@ func (p *policy) reportPlain(call isolation.Call, method string, done func(balan
 func (p *picker) hash(info balancer.PickInfo) uint64 {
 	md, _ := metadata.FromOutgoingContext(info.Ctx)
 	if all := md[p.hashKey]; len(all) > 0 {
-		return hashOf(all[0])
+		return balance.HashOf(all[0])
 	}
-	return chance()
+	return rand.Uint64()
 }
 
 // attempt says what an attempt that ended so tells of the instance. The zero DoneInfo is that of an attempt whose connection had gone before anything was sent; gRPC then picks again.

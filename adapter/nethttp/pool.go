@@ -291,5 +291,5 @@ func (p *Pool) hash(req *http.Request) uint64 {
 	if key == "" {
 		return rand.Uint64()
 	}
-	return hashOf(key)
+	return balance.HashOf(key)
 }
