@@ -65,6 +65,6 @@ func checkerName(k Checker) (name string) {
 // checkersDone tells the checkers that admitted a call how it ended.
 func (e *Engine) checkersDone(by []Checker, call *CheckedCall, outcome Outcome, latency time.Duration, ran bool) {
 	for _, k := range by {
-		e.guard("checker "+checkerName(k), call.Request.Resource, func() { k.Done(call, outcome, latency, ran) })
+		e.Guard("checker "+checkerName(k), call.Request.Resource, func() { k.Done(call, outcome, latency, ran) })
 	}
 }

@@ -81,7 +81,7 @@ func (e *Entry) Classify(err error) (outcome Outcome) {
 		classify = u.classify
 	}
 	outcome = Failure
-	eng.guard("classifier", e.table.res.name, func() { outcome = classify(err) })
+	eng.Guard("classifier", e.table.res.name, func() { outcome = classify(err) })
 	if outcome > Ignored {
 		outcome = Failure
 	}

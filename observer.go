@@ -179,8 +179,8 @@ func (e *Engine) guardQuietly(f func()) {
 	f()
 }
 
-// guard runs f and turns a panic into a fault event.
-func (e *Engine) guard(where, resource string, f func()) {
+// Guard runs f, in which something runs that was handed in by a user, and reports a panic in it as an internal fault, as ReportFault does: for adapters and their hooks.
+func (e *Engine) Guard(where, resource string, f func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			e.fault(where, resource, p)
@@ -191,7 +191,7 @@ func (e *Engine) guard(where, resource string, f func()) {
 
 func (e *Engine) notifyBlock(b *BlockedError, origin string, shadow bool, value refusedValue) {
 	for _, o := range e.blockObservers {
-		e.guard("observer of blocks", b.Resource, func() { o(BlockEvent{Err: b, Origin: origin, Shadow: shadow, value: value}) })
+		e.Guard("observer of blocks", b.Resource, func() { o(BlockEvent{Err: b, Origin: origin, Shadow: shadow, value: value}) })
 	}
 }
 
@@ -200,7 +200,7 @@ func (e *Engine) notifyBreaker(ev BreakerEvent) {
 		"to", ev.Transition.To, "reason", ev.Transition.Reason, "shadow", ev.Shadow)
 	for _, o := range e.cfg.observers {
 		if o.Breaker != nil {
-			e.guard("observer of breakers", ev.Resource, func() { o.Breaker(ev) })
+			e.Guard("observer of breakers", ev.Resource, func() { o.Breaker(ev) })
 		}
 	}
 }
@@ -217,7 +217,7 @@ func (e *Engine) notifyIsolation(ev IsolationEvent) {
 	e.log.info("isolation", args...)
 	for _, o := range e.cfg.observers {
 		if o.Isolation != nil {
-			e.guard("observer of isolation", ev.Service, func() { o.Isolation(ev) })
+			e.Guard("observer of isolation", ev.Service, func() { o.Isolation(ev) })
 		}
 	}
 }
@@ -230,7 +230,7 @@ func (e *Engine) notifyParam(ev ParamEvent) {
 	e.log.info(msg, "resource", ev.Resource, "rule", ev.RuleID, "pressure", ev.Pressure, "shadow", ev.Shadow)
 	for _, o := range e.cfg.observers {
 		if o.Param != nil {
-			e.guard("observer of hot parameters", ev.Resource, func() { o.Param(ev) })
+			e.Guard("observer of hot parameters", ev.Resource, func() { o.Param(ev) })
 		}
 	}
 }
@@ -250,7 +250,7 @@ func (e *Engine) notifySource(h datasource.Health) {
 	}
 	for _, o := range e.cfg.observers {
 		if o.Source != nil {
-			e.guard("observer of sources", "", func() { o.Source(ev) })
+			e.Guard("observer of sources", "", func() { o.Source(ev) })
 		}
 	}
 }
@@ -259,7 +259,7 @@ func (e *Engine) notifyReport(r rule.Report) {
 	e.log.report(r)
 	for _, o := range e.cfg.observers {
 		if o.Report != nil {
-			e.guard("observer of reports", "", func() { o.Report(r) })
+			e.Guard("observer of reports", "", func() { o.Report(r) })
 		}
 	}
 }

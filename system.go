@@ -139,12 +139,12 @@ func (e *Engine) systemReader() system.Reader {
 type guardedReader struct{ e *Engine }
 
 func (g guardedReader) CPU(now time.Duration) (share float64, ok bool) {
-	g.e.guard("system reader", "", func() { share, ok = g.e.cfg.systemReader.CPU(now) })
+	g.e.Guard("system reader", "", func() { share, ok = g.e.cfg.systemReader.CPU(now) })
 	return share, ok
 }
 
 func (g guardedReader) Load() (load float64, ok bool) {
-	g.e.guard("system reader", "", func() { load, ok = g.e.cfg.systemReader.Load() })
+	g.e.Guard("system reader", "", func() { load, ok = g.e.cfg.systemReader.Load() })
 	return load, ok
 }
 

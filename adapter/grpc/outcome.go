@@ -3,7 +3,6 @@ package cordongrpc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -104,18 +103,8 @@ func (c *config) judge(eng *cordon.Engine, e *Ending, ent *cordon.Entry) (o cord
 		e.Instances = p.Addresses()
 	}
 	o = e.Default
-	defer func() {
-		p := recover()
-		if p == nil {
-			return
-		}
-		err, ok := p.(error)
-		if !ok {
-			err = fmt.Errorf("panic: %v", p)
-		}
-		eng.ReportFault("WithOutcome of adapter/grpc", e.Resource, err)
-	}()
-	return c.outcome(*e)
+	eng.Guard("WithOutcome of adapter/grpc", e.Resource, func() { o = c.outcome(*e) })
+	return o
 }
 
 // lateness is about callers who waited no longer when a server's answer came. After their deadline even a good one has failed; when they gave up before it, a bad one tells nothing, for nobody can say what

@@ -3,7 +3,6 @@ package nethttp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/cordon-go/cordon"
@@ -39,18 +38,8 @@ func (c *config) judge(eng *cordon.Engine, resource string, e Ending) (o cordon.
 		return e.Default
 	}
 	o = e.Default
-	defer func() {
-		p := recover()
-		if p == nil {
-			return
-		}
-		err, ok := p.(error)
-		if !ok {
-			err = fmt.Errorf("panic: %v", p)
-		}
-		eng.ReportFault("WithOutcome of adapter/nethttp", resource, err)
-	}()
-	return c.outcome(e)
+	eng.Guard("WithOutcome of adapter/nethttp", resource, func() { o = c.outcome(e) })
+	return o
 }
 
 // serverOutcome is a server's default: a bug, a status of 500 and above, an aborted answer and one that came after the request's
